@@ -1,4 +1,6 @@
-"""Exported models give the scores and labels of the originals; cards and notebooks show the operating points."""
+"""Exported models give the scores and labels of the originals; notebooks show the operating
+points.
+"""
 
 import math
 from itertools import combinations
@@ -6,7 +8,9 @@ from itertools import combinations
 import numpy as np
 import onnxruntime
 import pytest
+import skl2onnx
 import sklearn
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -33,7 +37,8 @@ from semisvm import (
     TransductiveSVC,
     UnlabeledKernel,
 )
-from semisvm.export import model_card, to_onnx
+from semisvm.estimators.preference.paper import PaperPreferenceSVC
+from semisvm.export import register_converters, to_onnx
 
 
 def cancer(n=250, n_labeled=80):
@@ -50,19 +55,29 @@ def flowers():
     return X, np.where(np.arange(len(X)) % 3 == 0, names, "")
 
 
-def run(graph, X):
-    """Labels and scores by onnxruntime."""
-    session = onnxruntime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
-    return session.run(["label", "scores"], {"X": X})
+def run(graph, X, outputs=("label", "scores")):
+    """Labels and scores by onnxruntime, or other outputs."""
+    session = onnxruntime.InferenceSession(
+        graph.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    return session.run(list(outputs), {"X": X})
 
 
 def check_same(model, X):
-    label, scores = run(to_onnx(model, dtype=np.float64), X)
+    graph = to_onnx(model, X)
+    label, scores = run(graph, X)
     expected = model.decision_function(X)
     assert scores.shape == expected.shape
     np.testing.assert_allclose(scores, expected, atol=1e-5, rtol=1e-5)
-    is_tie = np.isclose(expected, 0, atol=1e-5) if expected.ndim == 1 else np.zeros(len(X), dtype=bool)
+    is_tie = (
+        np.isclose(expected, 0, atol=1e-5) if expected.ndim == 1 else np.zeros(len(X), dtype=bool)
+    )
     assert (label == model.predict(X))[~is_tie].all()
+    has_probabilities = "probabilities" in {output.name for output in graph.graph.output}
+    assert has_probabilities == hasattr(model, "predict_proba")
+    if has_probabilities:
+        [probabilities] = run(graph, X, outputs=["probabilities"])
+        np.testing.assert_allclose(probabilities, model.predict_proba(X), atol=1e-6)
 
 
 def test_the_version_of_operators_can_be_chosen():
@@ -98,7 +113,7 @@ def test_a_linear_machine_of_the_primal_form():
     "estimator",
     [
         PreferenceSVC(min_precision=0.95, random_state=0),
-        PreferenceSVC(min_recall=0.9, calibration="part", random_state=0),
+        PaperPreferenceSVC(min_recall=0.9, random_state=0),
         LabelMeanSVC(),
         LaplacianSVC(),
         ClusterSVC(random_state=0),
@@ -116,7 +131,12 @@ def test_every_svm_is_exported_with_its_thresholds(estimator):
 
 def test_positives_and_unlabeled_rows():
     X, y = cancer()
-    check_same(PositiveUnlabeledSVC(min_recall=0.8, random_state=0).fit(X, np.where(y == 1, 1, -1)), X)
+    check_same(
+        PositiveUnlabeledSVC(min_recall=0.8, random_state=0).fit(X, np.where(y == 1, 1, -1)), X
+    )
+    for kernel in ("rbf", "linear"):
+        model = PositiveUnlabeledSVC(kernel=kernel, scale=True, random_state=0)
+        check_same(model.fit(X, np.where(y == 1, 1, -1)), X)
 
 
 @pytest.mark.parametrize(
@@ -146,6 +166,36 @@ def test_a_threshold_that_accepts_nothing_stays_finite():
     model = PreferenceSVC(random_state=0).fit(X, y)
     model.threshold_ = np.array([np.inf])
     check_same(model, X)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SupervisedSVC(probability=True),
+        SupervisedSVC(probability=True, multi_class="ovr", kernel="linear"),
+        PreferenceSVC(probability=True, random_state=0),
+        PreferenceClassifier(LogisticRegression(), probability=True, random_state=0),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("data", [cancer, flowers])
+@pytest.mark.filterwarnings("ignore::semisvm.FairSampleWarning")
+def test_probabilities_are_an_output(estimator, data):
+    X, y = data()
+    model = clone(estimator).fit(X, y)
+    check_same(model, X)
+    if data is cancer:
+        check_same(model.with_threshold(0.3), X)
+
+
+def test_skl2onnx_converts_pipelines_once_the_converters_are_registered():
+    X, y = cancer()
+    pipeline = make_pipeline(StandardScaler(), SupervisedSVC(probability=True)).fit(X, y)
+    register_converters()
+    graph = skl2onnx.to_onnx(pipeline, X[:1], target_opset=18)
+    label, probabilities = run(graph, X, outputs=["label", "probabilities"])
+    assert (label == pipeline.predict(X)).all()
+    np.testing.assert_allclose(probabilities, pipeline.predict_proba(X), atol=1e-6)
 
 
 def test_a_pipeline_and_single_precision():
@@ -203,30 +253,13 @@ def test_preferences_for_three_classes_and_a_certified_threshold():
     check_same(model.with_threshold(0.2, pos_label="virginica"), X)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-def test_the_average_of_kernels_scores_rows_of_the_fit_and_new_rows(metric):
-    X, y = cancer(500)
-    model = AutoSVC(metric=metric).fit(X[:250], y[:250])
-    assert {name.split()[0] for name, weight in model.weights_.items() if weight > 1e-3} >= {"graph", "component"}
-    check_same(model, X)
-    assert np.abs(model.decision_function(X[:250] + 1e-9) - model.decision_function(X[:250])).max() > 1e-4
-
-
-def test_the_average_of_kernels_with_targets_and_several_classes():
-    X, y = cancer()
-    check_same(AutoSVC(min_precision=0.9, safe=False).fit(X, y), X)
-    X, y = flowers()
-    X += np.random.default_rng(0).normal(scale=0.01, size=X.shape)  # of rows equally near, rounding chooses
-    model = AutoSVC().fit(X[::2], y[::2])
-    check_same(model, X)
-    check_same(model.with_threshold(0.2, pos_label="virginica"), X)
-
-
 def test_what_onnx_lacks_is_refused_in_words():
     X, y = cancer()
-    with pytest.raises(TypeError, match=r"for points only, and this one was fitted on a table: prepare the columns"):
-        to_onnx(AutoSVC(columns="table").fit(X[:100], y[:100]))
-    with pytest.raises(TypeError, match=r"SVC has no form in ONNX here: export one of SupervisedSVC"):
+    with pytest.raises(TypeError, match="AutoSVC has no form in ONNX here: export one of"):
+        to_onnx(AutoSVC().fit(X[:100], y[:100]))
+    with pytest.raises(
+        TypeError, match=r"SVC has no form in ONNX here: export one of SupervisedSVC"
+    ):
         to_onnx(SVC().fit(X[:80], y[:80]))
     with pytest.raises(TypeError, match="ONNX has no kernel 'callable': fit with one of linear"):
         to_onnx(SupervisedSVC(kernel=lambda a, b: a @ b.T).fit(X, y))
@@ -238,46 +271,29 @@ def test_shapley_values_of_a_linear_machine_are_its_weights_times_the_distance_f
     X, y = cancer()
     X = X[:, :5]
     model = SupervisedSVC(kernel="linear").fit(X, y)
-    row, features = X[7], range(5)
+    row = X[7]
+    features = range(5)
 
     def worth(present):
-        """The mean score of rows that have these features of the row, and the others of a row of X."""
+        """The mean score of rows that have these features of the row, and the others of a row of
+        X.
+        """
         mixed = X.copy()
         mixed[:, list(present)] = row[list(present)]
         return model.decision_function(mixed).mean()
 
     for j in features:
-        others, value = [k for k in features if k != j], 0.0
+        others = [k for k in features if k != j]
+        value = 0.0
         for size in range(5):
             share = 1 / (5 * math.comb(4, size))
-            value += share * sum(worth((*some, j)) - worth(some) for some in combinations(others, size))
+            value += share * sum(
+                worth((*some, j)) - worth(some) for some in combinations(others, size)
+            )
         assert value == pytest.approx(model.coef_[0, j] * (row[j] - X[:, j].mean()), abs=1e-9)
 
 
-# ---- cards and notebooks ----
-
-
-def test_a_card_says_what_is_known_and_what_it_rests_on(tmp_path):
-    X, y = cancer()
-    model = make_pipeline(StandardScaler(), PreferenceSVC(min_recall=0.9, random_state=0)).fit(X, y)
-    text = model_card(model, description="Finds tumors.", limitations="Not for diagnosis.", Contact="us").render()
-    for words in (
-        "Finds tumors.",
-        "Recall at least 0.9",
-        "Not for diagnosis.",
-        "random sample",
-        "Contact",
-        "min_recall",
-    ):
-        assert words in text, words
-    assert "nothing is promised" in model_card(SupervisedSVC().fit(X, y)).render()
-
-
-def test_a_card_lists_campaigns():
-    X, y = cancer()
-    model = SupervisedSVC().fit(X, y)
-    model.campaign(X[80:], min_precision=0.8)
-    assert "precision at least 0.8 (pool), risk 0.1" in model_card(model).render()
+# ---- notebooks ----
 
 
 def test_a_notebook_shows_the_operating_point():
@@ -293,7 +309,9 @@ def test_a_notebook_shows_the_operating_point():
 
 def test_all_estimators_are_listed_by_type():
     names = [name for name, _ in semisvm.all_estimators()]
-    assert {"AutoSVC", "PreferenceClassifier", "ThresholdClassifier", "UnlabeledKernel"} <= set(names)
+    assert {"AutoSVC", "PreferenceClassifier", "ThresholdClassifier", "UnlabeledKernel"} <= set(
+        names
+    )
     assert names == sorted(names)
     assert "UnlabeledKernel" not in dict(semisvm.all_estimators("classifier"))
     with pytest.raises(ValueError, match="type_filter must be"):
@@ -303,14 +321,18 @@ def test_all_estimators_are_listed_by_type():
 def test_weights_and_costs_are_routed_through_pipelines_and_searches():
     X, y = cancer()
     rng = np.random.default_rng(0)
-    weight, cost = rng.uniform(0.5, 2, len(X)), rng.uniform(1, 3, len(X))
+    weight = rng.uniform(0.5, 2, len(X))
+    cost = rng.uniform(1, 3, len(X))
     plain = SupervisedSVC().fit(X, y, sample_weight=weight, sample_cost=cost).decision_function(X)
     with sklearn.config_context(enable_metadata_routing=True):
         svm = (
-            SupervisedSVC().set_fit_request(sample_weight=True, sample_cost=True).set_score_request(sample_weight=False)
+            SupervisedSVC()
+            .set_fit_request(sample_weight=True, sample_cost=True)
+            .set_score_request(sample_weight=False)
         )
         pipeline = make_pipeline(
-            StandardScaler(with_mean=False, with_std=False).set_fit_request(sample_weight=False), svm
+            StandardScaler(with_mean=False, with_std=False).set_fit_request(sample_weight=False),
+            svm,
         )
         pipeline.fit(X, y, sample_weight=weight, sample_cost=cost)
         np.testing.assert_allclose(pipeline.decision_function(X), plain, atol=1e-6)

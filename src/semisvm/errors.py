@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +21,28 @@ WIDEST_CELL = 40  # characters of a cell in a message
 
 
 class DataError(ValueError):
-    """Data that can't be read as asked; the message names the file, the line, the reason and the remedy."""
+    """Data that can't be read as asked; the message names the file, the line, the reason and the
+    remedy.
+    """
 
 
 class UndefinedError(ValueError):
-    """A result that would not be a finite number; `row` is the row to blame, counted from 0, or None."""
+    """A result that would not be a finite number; `row` is the row to blame, counted from 0, or
+    None.
+    """
 
     def __init__(self, message: str, row: int | None = None):
         super().__init__(message)
         self.row = row
 
 
+class MissingExtraError(ImportError):
+    """A package of an extra of semisvm is not installed; the message has the line to run."""
+
+
 class FairSampleWarning(UserWarning):
-    """The labeled rows do not look like a random sample of all rows: figures measured on them may not hold.
+    """The labeled rows do not look like a random sample of all rows: figures measured on them may
+    not hold.
 
     See Also
     --------
@@ -42,18 +52,29 @@ class FairSampleWarning(UserWarning):
     --------
     >>> import warnings
     >>> from semisvm import FairSampleWarning
-    >>> warnings.simplefilter("ignore", FairSampleWarning)  # in a program that has its own answer to it
+    >>> warnings.simplefilter("ignore", FairSampleWarning)
     >>> warnings.simplefilter("default", FairSampleWarning)
     """
 
 
 class RowsLostError(RuntimeError):
-    """Rows that were there when the fit began can't be reached any more: their cluster or their file is gone.
-
-    `solution` is what a solver had reached, or None.
+    """Rows that were there when the fit began can't be reached any more: their cluster or their
+    file is gone.
     """
 
-    solution: object = None
+
+# What `pip install "semisvm[cli]"` brings.
+CLI_PACKAGES = ("click", "jinja2", "pandas", "pyarrow", "rich", "skops")
+
+
+def require_extra(what: str, *packages: str) -> None:
+    """Raise MissingExtraError if packages of the extra `cli` are not installed; none named: all."""
+    missing = [name for name in packages or CLI_PACKAGES if not find_spec(name)]
+    if missing:
+        raise MissingExtraError(
+            f"{what} needs {' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'}"
+            ' not installed. Run: pip install "semisvm[cli]"'
+        )
 
 
 def fault(path: str | Path, reason: str, remedy: str, *, line: int | None = None) -> DataError:
@@ -63,18 +84,30 @@ def fault(path: str | Path, reason: str, remedy: str, *, line: int | None = None
 
 
 def not_numbers(taker: str, words: Mapping[Any, str | None], *, is_fit: bool) -> ValueError:
-    """Build the error for an estimator that is given words (`matrices.columns_of_words`), in `fit` or later."""
+    """Build the error for an estimator that is given words (`matrices.columns_of_words`), in
+    `fit` or later.
+    """
     told = [
         f"column {name!r} holds {'dates' if word is None else f'text, for example {shorten(word)}'}"
         for name, word in words.items()
     ]
-    encode = f"Encode the columns of a DataFrame by make_pipeline(semisvm.TableEncoder(), {taker}())"
-    remedy = f"{encode}, or use semisvm.AutoSVC, which takes a DataFrame as it is" if is_fit else "Give rows as in fit"
-    return ValueError(f"{taker} takes numbers, and {'; '.join(told[:MOST_COLUMNS_NAMED])}. {remedy}.")
+    encode = (
+        f"Encode the columns of a DataFrame by make_pipeline(semisvm.TableEncoder(), {taker}())"
+    )
+    remedy = (
+        f"{encode}, or use semisvm.AutoSVC, which takes a DataFrame as it is"
+        if is_fit
+        else "Give rows as in fit"
+    )
+    return ValueError(
+        f"{taker} takes numbers, and {'; '.join(told[:MOST_COLUMNS_NAMED])}. {remedy}."
+    )
 
 
 def suggest(wanted: str, there: Iterable[str]) -> str:
-    """List the names that exist, and first those that are spelled much like the `wanted` one, whatever the case."""
+    """List the names that exist, and first those that are spelled much like the `wanted` one,
+    whatever the case.
+    """
     names = list(there)
     if not names:
         return "There are none"
@@ -90,14 +123,17 @@ def suggest(wanted: str, there: Iterable[str]) -> str:
 
 
 def is_spelled_like(name: str, known: str) -> bool:
-    """Whether a name may be a misspelled known one; "not fraud", which has all of "fraud" in it, is no such name."""
-    own, other = name.strip().casefold(), known.strip().casefold()
+    """Whether a name may be a misspelled known one; "not fraud", which has all of "fraud" in it,
+    is no such name.
+    """
+    own = name.strip().casefold()
+    other = known.strip().casefold()
     return other not in own and bool(get_close_matches(own, [other]))
 
 
 def counted(n: int, noun: str) -> str:
     """Return a number of things in words: "1 row", "2,000 rows", "3 classes"."""
-    return f"{n:,} {noun}" + ("" if n == 1 else "es" if noun.endswith("s") else "s")
+    return f"{n:,} {noun}" + ("" if n == 1 else "es" if noun.endswith(("s", "ch")) else "s")
 
 
 def shorten(cell: str) -> str:

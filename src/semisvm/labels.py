@@ -1,9 +1,12 @@
 """What a target says: its classes, a code for each row, and which rows carry no label.
 
     y        (n,)  the user's target: labels, with markers where a row has none
-    classes  (k,)  the distinct labels in the user's dtype: sorted, or in the order of a pandas Categorical's categories
-    codes    (n,)  intp; classes[codes[i]] is the label of row i, and codes[i] = -1 where there is none
-    sign     (n,)  int8; +1 on the positive class, -1 on every other labeled row, 0 on unlabeled rows
+    classes  (k,)  the distinct labels in the user's dtype: sorted, or in the order of a pandas
+             Categorical's categories
+    codes    (n,)  intp; classes[codes[i]] is the label of row i, and codes[i] = -1 where there is
+             none
+    sign     (n,)  int8; +1 on the positive class, -1 on every other labeled row, 0 on unlabeled
+             rows
 
 No other file knows how "unlabeled" is written. A row is unlabeled when its value
 
@@ -28,11 +31,14 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 
-__all__ = ["UNLABELED_CODE", "Labels", "encode", "find_labeled"]
+from semisvm.sklearn_private import targets_of_callers
+
+__all__ = ["UNLABELED_CODE", "Labels", "encode", "find_labeled", "refuse_marker_as_class"]
 
 UNLABELED_CODE = -1
 
-# How a Series says which of its values are missing, and how it gives the others: pandas, then polars.
+# How a Series says which of its values are missing, and how it gives the others: pandas, then
+# polars.
 _MISSING_VALUE_METHODS = (("isna", "dropna"), ("is_null", "drop_nulls"))
 # pandas' scalars for "missing": they refuse `==`, so they are known by the name of their type.
 _MISSING_SCALAR_TYPES = frozenset({"NAType", "NaTType"})
@@ -70,9 +76,13 @@ class Labels:
         return self.classes.tolist()[at], int(self.n_of_class[at])
 
     def sign(self, positive: int) -> np.ndarray:
-        """One class against the rest: +1 for `classes[positive]`, -1 for any other label, 0 for none."""
+        """One class against the rest: +1 for `classes[positive]`, -1 for any other label, 0 for
+        none.
+        """
         if not 0 <= positive < self.n_classes:
-            raise ValueError(f"positive={positive} must be a class index, from 0 to {self.n_classes - 1}.")
+            raise ValueError(
+                f"positive={positive} must be a class index, from 0 to {self.n_classes - 1}."
+            )
         sign = np.where(self.codes == positive, np.int8(1), np.int8(-1))
         sign[~self.is_labeled] = 0
         return sign
@@ -83,13 +93,15 @@ class Labels:
         # classes[-1] is a valid index and the wrong label: NumPy would not complain.
         if codes.size and not (codes.min() >= 0 and codes.max() < self.n_classes):
             raise ValueError(
-                f"decode needs codes from 0 to {self.n_classes - 1}, got codes from {codes.min()} to "
-                f"{codes.max()}: every row must have been given a class first."
+                f"decode needs codes from 0 to {self.n_classes - 1}, got codes from {codes.min()}"
+                f" to {codes.max()}: every row must have been given a class first."
             )
         return self.classes[codes]
 
 
-def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None, may_be_one_class: bool = False) -> Labels:
+def encode(
+    y: Any, *, unlabeled: Any = -1, n_rows: int | None = None, may_be_one_class: bool = False
+) -> Labels:
     """Read a target.
 
     Parameters
@@ -101,13 +113,16 @@ def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None, may_be_one
     n_rows : int, optional
         How many rows X has, where y must match it.
     may_be_one_class : bool, default=False
-        Whether the labels may all be of one class: where an estimator learns from positives and unlabeled rows.
+        Whether the labels may all be of one class: where an estimator learns from positives and
+        unlabeled rows.
 
     Raises
     ------
     ValueError
-        When y has no single meaning as the target of a classifier; the sentence says how to mend it.
+        When y has no single meaning as the target of a classifier, or when a tool of scikit-learn
+        that calls takes the marker for a class; the sentence says how to mend it.
     """
+    refuse_marker_as_class(unlabeled)
     marker = _check_marker(unlabeled)
     is_labeled, values = _read(y)
     _check_length(is_labeled.size, n_rows)
@@ -117,12 +132,14 @@ def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None, may_be_one
 
     classes, codes_of_labeled = _index_classes(labels, _categories(y))
     is_one_alone = not may_be_one_class and classes.tolist() == [1] and marker == -1
-    if is_one_alone and any(not _is_missing(value) and value == -1 for value in values[is_marked].tolist()):
+    if is_one_alone and any(
+        not _is_missing(value) and value == -1 for value in values[is_marked].tolist()
+    ):
         raise ValueError(
-            "y holds only -1 and +1, and -1 marks unlabeled rows (unlabeled=-1), which leaves one class. "
-            "If -1 is a class, recode y to {0, 1}, with -1 for unlabeled rows; or pass unlabeled=0 if 0 "
-            "marks the unlabeled rows, or unlabeled=None if no row is unlabeled. "
-            "PositiveUnlabeledSVC learns from +1 as the positives and -1 as unlabeled rows."
+            "y holds only -1 and +1, and -1 marks unlabeled rows (unlabeled=-1), which leaves one"
+            " class. If -1 is a class, recode y to {0, 1}, with -1 for unlabeled rows; or pass"
+            " unlabeled=0 if 0 marks the unlabeled rows, or unlabeled=None if no row is unlabeled."
+            " PositiveUnlabeledSVC learns from +1 as the positives and -1 as unlabeled rows."
         )
     n_unlabeled = is_labeled.size - len(labels)
     fewest = 1 if may_be_one_class else 2
@@ -132,8 +149,41 @@ def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None, may_be_one
     return Labels(classes, codes)
 
 
+_LABELED_ALONE = "give it the labeled rows alone"
+_FROZEN = (
+    "fit the model first, and give the tool sklearn.frozen.FrozenEstimator(model) and labeled rows"
+)
+_ITSELF = "semisvm's estimators take several classes themselves; see multi_class"
+# What to write in place of a tool that takes the marker for a class.
+_INSTEAD = {
+    "scoring": "pass scoring=semisvm.metrics.make_labeled_scorer(...), or cv=SemiSupervisedKFold()",
+    "CalibratedClassifierCV": "use semisvm.SemiSupervisedCalibratedClassifierCV",
+    "cross_val_predict": "use semisvm.model_selection.cross_fit_scores",
+    "VotingClassifier": _FROZEN,
+    "StackingClassifier": f"{_FROZEN}, with cv='prefit'",
+    "OneVsRestClassifier": _ITSELF,
+    "OneVsOneClassifier": _ITSELF,
+    "OutputCodeClassifier": _ITSELF,
+}
+
+
+def refuse_marker_as_class(unlabeled: Any) -> None:
+    """Raise ValueError where a tool of scikit-learn that calls takes the marker for a class."""
+    marker = _check_marker(unlabeled)
+    for tool, values in targets_of_callers():
+        is_target = np.ndim(values) == 1 and len(values) > 0
+        if is_target and not find_labeled(values, unlabeled=marker).all():
+            raise ValueError(
+                f"{tool} counts the marker of unlabeled rows"
+                f"{'' if marker is None else f', {marker!r},'} as a class, and its result would be"
+                f" wrong: {_INSTEAD.get(tool, _LABELED_ALONE)}. docs/scikit-learn.md has a table of"
+                " tools."
+            )
+
+
 def find_labeled(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> np.ndarray:
-    """Tell which rows of a target carry a label, whatever the labels are; the parameters are those of `encode`.
+    """Tell which rows of a target carry a label, whatever the labels are; the parameters are those
+    of `encode`.
 
     Returns
     -------
@@ -150,7 +200,8 @@ def find_labeled(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> n
 def _check_length(n_labels: int, n_rows: int | None) -> None:
     if n_rows is not None and n_rows != n_labels:
         raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: {n_rows} in X and {n_labels} in y."
+            f"Found input variables with inconsistent numbers of samples: {n_rows} in X and"
+            f" {n_labels} in y."
         )
 
 
@@ -179,7 +230,11 @@ def _as_array(y: Any) -> np.ndarray:
     """Convert a NumPy array, anything with `__array__`, or a sequence."""
     values = np.asarray(y)
     # NumPy reads ["spam", -1, nan] as the three strings "spam", "-1" and "nan".
-    if values.dtype.kind == "U" and isinstance(y, list | tuple) and not set(map(type, y)) <= {str, np.str_}:
+    if (
+        values.dtype.kind == "U"
+        and isinstance(y, list | tuple)
+        and not set(map(type, y)) <= {str, np.str_}
+    ):
         return np.asarray(y, dtype=object)
     if values.dtype.kind == "T":  # NumPy's variable-width strings, which may hold a missing value
         return values.astype(object)
@@ -189,10 +244,13 @@ def _as_array(y: Any) -> np.ndarray:
 def _check_is_column(shape: tuple[int, ...]) -> None:
     """Let a column vector pass with scikit-learn's warning, and no other shape."""
     if len(shape) != 2 or shape[1] != 1:
-        raise ValueError(f"y should be a 1d array, got an array of shape {shape} instead. Pass one label for each row.")
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {shape} instead. Pass one label for"
+            " each row."
+        )
     warnings.warn(
-        "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
-        "(n_samples, ), for example using ravel().",
+        "A column-vector y was passed when a 1d array was expected. Please change the shape of y to"
+        " (n_samples, ), for example using ravel().",
         DataConversionWarning,
         stacklevel=4,  # whoever called encode
     )
@@ -206,7 +264,8 @@ def _check_marker(unlabeled: Any) -> Any:
     if isinstance(marker, Real | str):
         return marker
     raise ValueError(
-        f"unlabeled={unlabeled!r} can't mark a row: pass a number, a string, or None when only missing values do."
+        f"unlabeled={unlabeled!r} can't mark a row: pass a number, a string, or None when only"
+        " missing values do."
     )
 
 
@@ -233,20 +292,25 @@ def _find_unlabeled(values: np.ndarray, marker: Any) -> np.ndarray:
 
 
 def _find_unlabeled_objects(values: np.ndarray, marker: Any) -> np.ndarray:
-    """The same, asking once for each distinct object: what remains for each row is a hash lookup."""
+    """The same, asking once for each distinct object: what remains for each row is a hash
+    lookup.
+    """
     objects = values.tolist()
     try:
         distinct = set(objects)
     except TypeError as error:
         raise ValueError(f"A label must be a string, a number or a boolean: {error}.") from error
     means_unlabeled = {
-        value: _is_missing(value) or value == "" or (marker is not None and value == marker) for value in distinct
+        value: _is_missing(value) or value == "" or (marker is not None and value == marker)
+        for value in distinct
     }
     return np.fromiter(map(means_unlabeled.__getitem__, objects), dtype=bool, count=len(objects))
 
 
 def _settle_dtype(labels: np.ndarray) -> np.ndarray:
-    """Let labels be all text or all numbers; Python objects that are numbers become a NumPy dtype."""
+    """Let labels be all text or all numbers; Python objects that are numbers become a NumPy
+    dtype.
+    """
     if labels.dtype.kind == "O" and labels.size:
         types = set(map(type, labels.tolist()))
         is_text = [issubclass(t, str) for t in types]
@@ -255,13 +319,18 @@ def _settle_dtype(labels: np.ndarray) -> np.ndarray:
         if any(is_text):
             examples = {isinstance(label, str): label for label in labels.tolist()}
             raise ValueError(
-                f"y mixes strings and other labels, such as {examples[True]!r} and {examples[False]!r}: "
-                "there is no order to sort them in. Make every label a string, or every label a number."
+                f"y mixes strings and other labels, such as {examples[True]!r} and"
+                f" {examples[False]!r}: there is no order to sort them in. Make every label a"
+                " string, or every label a number."
             )
         if all(issubclass(t, Real | np.bool_) for t in types):
             labels = np.array(labels.tolist())
     if labels.size and labels.dtype.kind not in "biufU":
-        found = type(labels.tolist()[0]).__name__ if labels.dtype.kind == "O" else f"dtype {labels.dtype}"
+        found = (
+            type(labels.tolist()[0]).__name__
+            if labels.dtype.kind == "O"
+            else f"dtype {labels.dtype}"
+        )
         raise ValueError(
             f"Unknown label type: {found}. A label must be a string, a number or a boolean: "
             "convert y first, for example with y.astype(str)."
@@ -270,18 +339,28 @@ def _settle_dtype(labels: np.ndarray) -> np.ndarray:
 
 
 def _categories(y: Any) -> list[Any] | None:
-    """Give the categories of a pandas Categorical (or a Series of them) in their order; None for other targets."""
+    """Give the categories of a pandas Categorical (or a Series of them) in their order; None for
+    other targets.
+    """
     categories = getattr(getattr(y, "dtype", None), "categories", None)
     return None if categories is None or not hasattr(y, "isna") else categories.tolist()
 
 
-def _index_classes(labels: np.ndarray, categories: list[Any] | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Give the distinct labels, sorted or in the order of the categories, and each label's place among them."""
+def _index_classes(
+    labels: np.ndarray, categories: list[Any] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Give the distinct labels, sorted or in the order of the categories, and each label's place
+    among them.
+    """
     if categories is not None or labels.dtype.kind in "OU":
         # Hashing a million strings is many times faster than sorting them.
         texts = labels.tolist()
         distinct = set(texts)
-        ordered = sorted(distinct) if categories is None else [one for one in categories if one in distinct]
+        ordered = (
+            sorted(distinct)
+            if categories is None
+            else [one for one in categories if one in distinct]
+        )
         code_of = {text: code for code, text in enumerate(ordered)}
         codes = np.fromiter(map(code_of.__getitem__, texts), dtype=np.intp, count=len(texts))
         return np.array(list(code_of), dtype=labels.dtype), codes
@@ -291,12 +370,16 @@ def _index_classes(labels: np.ndarray, categories: list[Any] | None = None) -> t
             "Mark rows without a label by the marker `unlabeled` or by NaN."
         )
     if labels.dtype.kind == "f" and labels.size:
-        check_classification_targets(labels)  # refuses 0.5: a classifier can't fit a continuous target
+        check_classification_targets(
+            labels
+        )  # refuses 0.5: a classifier can't fit a continuous target
     classes = np.unique(labels)
     return classes, np.searchsorted(classes, labels).astype(np.intp, copy=False)
 
 
-def _check_classes(classes: np.ndarray, codes: np.ndarray, *, marker: Any, n_unlabeled: int, fewest: int) -> None:
+def _check_classes(
+    classes: np.ndarray, codes: np.ndarray, *, marker: Any, n_unlabeled: int, fewest: int
+) -> None:
     """Refuse a target that no classifier can learn from, or that can be read in two ways."""
     marked_by = "missing values" if marker is None else f"unlabeled={marker!r} or missing values"
     if len(classes) == 0:
@@ -307,18 +390,26 @@ def _check_classes(classes: np.ndarray, codes: np.ndarray, *, marker: Any, n_unl
     if classes.dtype.kind in "OU":
         _check_no_class_reads_as_marker(classes, marker)
     if len(classes) < fewest:
-        remedy = ", or use PositiveUnlabeledSVC: it learns from one class and unlabeled rows" if n_unlabeled else ""
-        raise ValueError(
-            f"y has labeled rows of only one class, {classes.tolist()[0]!r} ({len(codes)} with a label, "
-            f"{n_unlabeled} unlabeled by {marked_by}). Label at least one row of another class{remedy}."
+        remedy = (
+            ", or use PositiveUnlabeledSVC: it learns from one class and unlabeled rows"
+            if n_unlabeled
+            else ""
         )
-    # All that scikit-learn could say of codes is that they are too many; floats were checked before they were sorted.
+        raise ValueError(
+            f"y has labeled rows of only one class, {classes.tolist()[0]!r} ({len(codes)} with a"
+            f" label, {n_unlabeled} unlabeled by {marked_by}). Label at least one row of another"
+            f" class{remedy}."
+        )
+    # All that scikit-learn could say of codes is that they are too many; floats were checked before
+    # they were sorted.
     if classes.dtype.kind != "f" and 2 * len(classes) > len(codes):
         check_classification_targets(codes)
 
 
 def _check_no_class_reads_as_marker(classes: np.ndarray, marker: Any) -> None:
-    """Refuse classes such as "-1", "nan" and " ": np.array(["spam", -1, nan]) has made strings of markers."""
+    """Refuse classes such as "-1", "nan" and " ": np.array(["spam", -1, nan]) has made strings
+    of markers.
+    """
     if isinstance(marker, str):  # a user who marks by a string has told strings and markers apart
         return
     marker_as_text = (str(marker), str(float(marker))) if isinstance(marker, Real) else ()

@@ -1,4 +1,6 @@
-"""AutoSVC as users see it. The lines on the digits are those of the rule that it implements (docs/auto.md)."""
+"""AutoSVC as users see it. The lines on the digits are those of the rule that it implements
+(docs/auto.md).
+"""
 
 import numpy as np
 import pytest
@@ -25,12 +27,17 @@ def digits():
     return X, y, {is_safe: KernelsOfSet(X, y, is_safe=is_safe) for is_safe in (False, True)}
 
 
-@pytest.mark.parametrize(("is_safe", "two_per_class", "fifty"), [(False, 6.9, 4.7), (True, 6.1, 4.5)])
+@pytest.mark.parametrize(
+    ("is_safe", "two_per_class", "fifty"), [(False, 6.9, 4.7), (True, 6.1, 4.5)]
+)
 def test_digits(digits, is_safe, two_per_class, fifty):
     """Ten draws each of 20 and of 50 labels; an SVM has 22.9 and 16.2."""
     _, y, kernels = digits
     rng = np.random.default_rng(0)
-    draws = [np.concatenate([rng.permutation(np.flatnonzero(y == c))[:2] for c in range(10)]) for _ in range(10)]
+    draws = [
+        np.concatenate([rng.permutation(np.flatnonzero(y == c))[:2] for c in range(10)])
+        for _ in range(10)
+    ]
     at_random = []
     while len(at_random) < 10:
         rows = rng.permutation(len(y))[:50]
@@ -44,7 +51,9 @@ def test_digits(digits, is_safe, two_per_class, fifty):
 
 
 def test_digits_that_were_not_in_the_fit(digits):
-    """Five labels per class among 1,200 rows: the first of ten draws, whose means are 4.5 inside and 5.2 new."""
+    """Five labels per class among 1,200 rows: the first of ten draws, whose means are 4.5 inside
+    and 5.2 new.
+    """
     X, y, _ = digits
     rng = np.random.default_rng(1)
     rows = np.concatenate([rng.permutation(np.flatnonzero(y[:1200] == c))[:5] for c in range(10)])
@@ -54,8 +63,10 @@ def test_digits_that_were_not_in_the_fit(digits):
 
 
 def test_the_study_fits_what_the_estimator_fits(digits):
-    X, y = digits[0][:500], digits[1][:500]
-    rows, kernels = np.arange(60), KernelsOfSet(X, y, is_safe=True)
+    X = digits[0][:500]
+    y = digits[1][:500]
+    rows = np.arange(60)
+    kernels = KernelsOfSet(X, y, is_safe=True)
     model = AutoSVC().fit(X, hide(y, rows))
     assert_array_equal(model.transduction_[60:], kernels.predict(rows)[60:])
     assert model.weights_ == pytest.approx(kernels.fit(rows).weights)
@@ -98,9 +109,13 @@ def test_shifted_rotated_and_scaled_rows_give_the_same_scores(safe):
     other = AutoSVC(safe=safe).fit(5 * X @ turn + [100, -20], hidden)
     if safe:  # components are compared with independent columns, which a rotation changes
         other = AutoSVC(safe=safe).fit(5 * X + [100, -20], hidden)
-        assert_allclose(other.decision_function(5 * X + [100, -20]), one.decision_function(X), atol=1e-6)
+        assert_allclose(
+            other.decision_function(5 * X + [100, -20]), one.decision_function(X), atol=1e-6
+        )
     else:
-        assert_allclose(other.decision_function(5 * X @ turn + [100, -20]), one.decision_function(X), atol=1e-6)
+        assert_allclose(
+            other.decision_function(5 * X @ turn + [100, -20]), one.decision_function(X), atol=1e-6
+        )
 
 
 def test_leave_one_out_scores_are_of_labeled_rows_and_of_the_average():
@@ -125,14 +140,20 @@ def test_the_weights_tell_what_helped():
     }
 
 
-@pytest.mark.parametrize(("n", "noise", "n_draws"), [(200, 0.05, 10), (200, 0.08, 10), (500, 0.08, 4)])
+@pytest.mark.parametrize(
+    ("n", "noise", "n_draws"), [(200, 0.05, 10), (200, 0.08, 10), (500, 0.08, 4)]
+)
 def test_two_moons_with_one_label_per_class(n, noise, n_draws):
     errors = []
     for seed in range(n_draws):
         X, y = make_moons(n, noise=noise, random_state=seed)
         rng = np.random.default_rng(seed)
         labeled = [rng.choice(np.flatnonzero(y == c)) for c in (0, 1)]
-        errors.append(error_on_unlabeled(AutoSVC().fit(X, hide(y, labeled)).transduction_, y, np.array(labeled)))
+        errors.append(
+            error_on_unlabeled(
+                AutoSVC().fit(X, hide(y, labeled)).transduction_, y, np.array(labeled)
+            )
+        )
     assert np.mean(errors) < 5
 
 
@@ -145,10 +166,15 @@ def test_rows_without_structure_are_left_to_the_ordinary_kernels():
         rows = rng.permutation(500)[:20]
         model = AutoSVC().fit(X, hide(y, rows))
         assert {name for name, weight in model.weights_.items() if weight > 0} == {
-            name + ridge for name in ("rbf", "linear") for ridge in ("", ", strong ridge", ", weak ridge")
+            name + ridge
+            for name in ("rbf", "linear")
+            for ridge in ("", ", strong ridge", ", weak ridge")
         }
         svm = SVC(C=100).fit(X[rows], y[rows])
-        lost.append(error_on_unlabeled(model.transduction_, y, rows) - error_on_unlabeled(svm.predict(X), y, rows))
+        lost.append(
+            error_on_unlabeled(model.transduction_, y, rows)
+            - error_on_unlabeled(svm.predict(X), y, rows)
+        )
     assert np.mean(lost) < 2
 
 
@@ -159,8 +185,16 @@ def test_only_the_ratio_of_costs_matters_and_expensive_errors_are_fewer():
     hidden = hide(y, np.arange(60))
     plain = AutoSVC().fit(X, hidden)
     model = AutoSVC(costs={0: 1, 1: 10}).fit(X, hidden)
-    for same in ({"costs": {0: 3, 1: 30}}, {"costs": [[0, 1], [10, 0]]}, {"class_weight": {0: 1, 1: 10}}):
-        assert_allclose(AutoSVC(**same).fit(X, hidden).decision_function(X), model.decision_function(X), atol=1e-9)
+    for same in (
+        {"costs": {0: 3, 1: 30}},
+        {"costs": [[0, 1], [10, 0]]},
+        {"class_weight": {0: 1, 1: 10}},
+    ):
+        assert_allclose(
+            AutoSVC(**same).fit(X, hidden).decision_function(X),
+            model.decision_function(X),
+            atol=1e-9,
+        )
     by_row = AutoSVC().fit(X, hidden, sample_cost=np.where(hidden == 1, 10.0, 1.0))
     assert_allclose(by_row.decision_function(X), model.decision_function(X), atol=1e-9)
 
@@ -195,7 +229,9 @@ def test_any_number_of_graphs_and_more_neighbors_than_rows(n_neighbors):
 def test_strong_priors_keep_the_beliefs_and_weak_ones_follow_the_labels():
     X, y = make_moons(150, noise=0.1, random_state=0)
     hidden = hide(y, np.arange(30))
-    strong, weak = (AutoSVC(prior_strength=strength, safe=False).fit(X, hidden) for strength in (1e6, 1e-3))
+    strong, weak = (
+        AutoSVC(prior_strength=strength, safe=False).fit(X, hidden) for strength in (1e6, 1e-3)
+    )
     assert_allclose(list(strong.weights_.values()), 0.1, atol=1e-3)
     assert max(weak.weights_.values()) > 0.5
 
@@ -203,7 +239,9 @@ def test_strong_priors_keep_the_beliefs_and_weak_ones_follow_the_labels():
 def test_a_stronger_ridge_gives_smaller_scores_and_then_the_mean_of_the_labels():
     X, y = make_moons(150, noise=0.1, random_state=0)
     hidden = hide(y, np.arange(30))
-    small, large, huge = (AutoSVC(ridge=ridge).fit(X, hidden).decision_function(X) for ridge in (0.1, 100, 1e4))
+    small, large, huge = (
+        AutoSVC(ridge=ridge).fit(X, hidden).decision_function(X) for ridge in (0.1, 100, 1e4)
+    )
     assert np.abs(large).mean() < 0.5 * np.abs(small).mean()
     assert_allclose(huge, 2 * y[:30].mean() - 1, atol=0.02)
 
@@ -229,7 +267,11 @@ def test_where_a_changed_model_has_no_score_it_says_so():
 def test_rows_far_from_all_others_get_finite_scores():
     X, y = make_moons(100, noise=0.05, random_state=0)
     X[50] = 1e6
-    scores = AutoSVC(safe=False).fit(X, hide(y, np.arange(10))).decision_function(np.vstack([X, [[-1e9, 1e9]]]))
+    scores = (
+        AutoSVC(safe=False)
+        .fit(X, hide(y, np.arange(10)))
+        .decision_function(np.vstack([X, [[-1e9, 1e9]]]))
+    )
     assert np.isfinite(scores).all()
 
 
@@ -245,7 +287,9 @@ class TestManyRows:
         assert np.mean(model.transduction_ == self.y) > 0.98
 
     def test_the_sample_is_repeatable(self):
-        models = [AutoSVC(max_rows=200, random_state=seed).fit(self.X, self.hidden) for seed in (0, 0, 1)]
+        models = [
+            AutoSVC(max_rows=200, random_state=seed).fit(self.X, self.hidden) for seed in (0, 0, 1)
+        ]
         scores = [model.decision_function(self.X) for model in models]
         assert_array_equal(scores[0], scores[1])
         assert np.abs(scores[0] - scores[2]).max() > 1e-3
@@ -311,7 +355,9 @@ def test_balanced_class_weights_are_costs_by_the_share_of_the_labels():
     hidden = hide(y, np.concatenate([np.flatnonzero(y == 0)[:12], np.flatnonzero(y == 1)[:4]]))
     balanced = AutoSVC(class_weight="balanced").fit(X, hidden)
     assert_allclose(
-        balanced.decision_function(X), AutoSVC(costs={0: 1, 1: 3}).fit(X, hidden).decision_function(X), atol=1e-9
+        balanced.decision_function(X),
+        AutoSVC(costs={0: 1, 1: 3}).fit(X, hidden).decision_function(X),
+        atol=1e-9,
     )
 
 
@@ -320,4 +366,6 @@ def test_a_saved_model_gives_the_same_scores(form, tmp_path):
     X, y = make_moons(120, noise=0.1, random_state=0)
     model = AutoSVC().fit(form(X), hide(y, np.arange(8)))
     save(model, tmp_path / "moons.skops")
-    assert_array_equal(load(tmp_path / "moons.skops").decision_function(form(X)), model.decision_function(form(X)))
+    assert_array_equal(
+        load(tmp_path / "moons.skops").decision_function(form(X)), model.decision_function(form(X))
+    )

@@ -1,4 +1,6 @@
-"""AutoSVC on tables and texts: what members are, against plain formulas, and what users may pass."""
+"""AutoSVC on tables and texts: what members are, against plain formulas, and what users may
+pass.
+"""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -8,17 +10,24 @@ import pandas as pd
 import polars
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn import datasets
+from sklearn.datasets import load_breast_cancer, load_wine, make_moons
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomTreesEmbedding
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
-from sklearn.preprocessing import QuantileTransformer
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from semisvm import AutoSVC, load, save
+from semisvm.columns.arrays import column_statistics, looks_like_a_table
+from semisvm.columns.views import make_views
 from semisvm.estimators.auto import members, trees
-from semisvm.estimators.auto.families import explain_weights, few_columns, half_of_columns, weigh_families
+from semisvm.estimators.auto.families import (
+    explain_weights,
+    few_columns,
+    half_of_columns,
+    weigh_families,
+)
 from semisvm.estimators.auto.geometry import whitened_components
 from semisvm.estimators.auto.members import (
     FamilyTask,
@@ -27,14 +36,16 @@ from semisvm.estimators.auto.members import (
     train_features,
     train_forest,
 )
-from semisvm.estimators.auto.preparation import make_views, normal_scores, read_rows, settle_groups
-from semisvm.estimators.auto.stacking import FamilySettings, LabeledTarget, fit_least_squares, stack
+from semisvm.estimators.auto.preparation import read_rows
+from semisvm.estimators.auto.stacking import FamilySettings, stack
 from semisvm.estimators.auto.trees import grow_forest, grow_leaf_shares
+from semisvm.estimators.least_squares import LabeledTarget, fit_least_squares
 from semisvm.tables.files import load_table_model
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 from semisvm.tables.read_training import read_training
 
+TEXT_FAMILIES = ["words", "characters", "latent semantics", "naive Bayes"]
 TABLE_FAMILIES = [
     "standardized columns",
     "quantile columns",
@@ -80,7 +91,8 @@ def cancer():
     """Breast cancer with 40 labels, as a frame."""
     data = load_breast_cancer(as_frame=True)
     order = np.random.default_rng(0).permutation(len(data.target))
-    X, y = data.data.iloc[order], data.target.to_numpy()[order]
+    X = data.data.iloc[order]
+    y = data.target.to_numpy()[order]
     return X, y, np.where(np.arange(len(y)) < 40, y, -1)
 
 
@@ -106,13 +118,19 @@ def test_the_kernel_of_trees_is_the_share_of_trees_in_which_two_rows_meet():
 
 
 def test_trees_without_labels_cut_between_the_rows_of_a_node_down_to_depth_7():
-    """Each node walked by hand: cuts are inside the range of a column that varies, leaves are deep or can't be cut."""
+    """Each node walked by hand: cuts are inside the range of a column that varies, leaves are
+    deep or can't be cut.
+    """
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.standard_normal((200, 2)), np.ones(200), rng.integers(0, 2, 200)]).astype(np.float32)
+    X = np.column_stack(
+        [rng.standard_normal((200, 2)), np.ones(200), rng.integers(0, 2, 200)]
+    ).astype(np.float32)
     X = np.concatenate([X, X[:50]])  # copies do not matter
     grown = grow_leaf_shares(X).trees
     assert set(grown.feature[grown.left != np.arange(grown.n_nodes)]) == {0, 1, 3}
-    assert_array_equal(grown.threshold, grow_leaf_shares(X[np.r_[199:-1:-1]]).trees.threshold)  # nor does the order
+    assert_array_equal(
+        grown.threshold, grow_leaf_shares(X[np.r_[199:-1:-1]]).trees.threshold
+    )  # nor does the order
     for root in grown.roots[:10]:
         todo = [(root, np.arange(250), 0)]
         while todo:
@@ -120,14 +138,20 @@ def test_trees_without_labels_cut_between_the_rows_of_a_node_down_to_depth_7():
             if grown.left[node] == node:
                 assert depth == 7 or len(np.unique(X[rows], axis=0)) == 1
                 continue
-            column, cut = X[rows, grown.feature[node]], grown.threshold[node]
+            column = X[rows, grown.feature[node]]
+            cut = grown.threshold[node]
             assert column.min() <= cut < column.max()
             goes_left = column <= cut
-            todo += [(grown.left[node], rows[goes_left], depth + 1), (grown.right[node], rows[~goes_left], depth + 1)]
+            todo += [
+                (grown.left[node], rows[goes_left], depth + 1),
+                (grown.right[node], rows[~goes_left], depth + 1),
+            ]
 
 
 def test_the_kernel_of_trees_is_near_that_of_scikit_learn():
-    """The same law of random trees: with many of them, the same shares of trees in which two rows meet."""
+    """The same law of random trees: with many of them, the same shares of trees in which two
+    rows meet.
+    """
     X = np.random.default_rng(0).standard_normal((40, 3))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trees, "N_LEAF_TREES", 2000)
@@ -142,18 +166,11 @@ def test_a_few_rows_walk_down_the_trees_without_compiled_code_to_the_same_leaves
     X = np.random.default_rng(0).normal(size=(60, 5))
     grown = grow_leaf_shares(X).trees
     table = np.random.default_rng(1).normal(size=(grown.n_nodes, 3))
-    leaves, sums = grown.leaves(X), grown.sums(X, table)
+    leaves = grown.leaves(X)
+    sums = grown.sums(X, table)
     monkeypatch.setattr(trees, "FEW_WALKS", 0)
     assert_array_equal(leaves, grown.leaves(X))
     assert_array_equal(sums, grown.sums(X, table))
-
-
-def test_normal_scores_are_those_of_scikit_learn_to_the_last_bit():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=90), rng.integers(0, 4, 90), np.zeros(90), rng.exponential(size=90) ** 3])
-    ranks = QuantileTransformer(n_quantiles=60, output_distribution="normal", subsample=None).fit(X)
-    new = np.concatenate([X, X + 1e-8, X - 1e-8, X * 1.5, [[1e300, -1e300, 0, np.inf]]])
-    assert normal_scores(ranks, new).tobytes() == ranks.transform(np.where(np.isinf(new), 1e308, new)).tobytes()
 
 
 def test_damaged_trees_are_refused():
@@ -163,7 +180,11 @@ def test_damaged_trees_are_refused():
         grown = grow_leaf_shares(X).trees
     with pytest.raises(ValueError, match="not grown on 2 columns"):
         grown.leaves(X[:, :2])
-    for damage in ({"left": grown.left * 0}, {"right": grown.right + 1}, {"feature": grown.feature[:-1]}):
+    for damage in (
+        {"left": grown.left * 0},
+        {"right": grown.right + 1},
+        {"feature": grown.feature[:-1]},
+    ):
         with pytest.raises(ValueError, match="3 trees are damaged"):
             replace(grown, **damage).leaves(X)
 
@@ -175,7 +196,8 @@ def test_latent_coordinates_have_length_1_and_their_scores_are_those_of_the_kern
     target = LabeledTarget(np.arange(15), Y, np.ones(15), np.ones(15), np.arange(15))
     task = FamilyTask(views, np.ones(40), target, SETTINGS, "")
     found = train_features(("words", "characters"), find_latent_directions, (1.0, 0.1), task)
-    expected, left_out = 0, []
+    expected = 0
+    left_out = []
     for view, matrix in views.items():
         Z = found.family.features[view].of(matrix)
         assert_allclose(np.linalg.norm(Z, axis=1), 1)
@@ -191,15 +213,21 @@ def test_latent_coordinates_have_length_1_and_their_scores_are_those_of_the_kern
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_trees_that_look_at_all_columns_are_those_of_scikit_learn(n_classes):
-    """The draws of rows by hand: a tree is then a plain decision tree of the rows drawn, counted by their draws."""
+    """The draws of rows by hand: a tree is then a plain decision tree of the rows drawn, counted
+    by their draws.
+    """
     rng = np.random.default_rng(0)
-    X, codes, weight = rng.standard_normal((90, 4)), rng.integers(0, n_classes, 90), rng.uniform(0.5, 2, 90)
+    X = rng.standard_normal((90, 4))
+    codes = rng.integers(0, n_classes, 90)
+    weight = rng.uniform(0.5, 2, 90)
     codes[X[:, 0] > 0.3] = 0
     grown = grow_forest(X, codes, weight, n_classes, n_trees=1, per_cut=4, is_random=False)
     draws = np.random.default_rng(0)
     draws.integers(1, 2**62, 1)  # the seed of the tree
     times = np.bincount(draws.integers(0, 90, 90), minlength=90)
-    tree = DecisionTreeClassifier(min_samples_leaf=2, random_state=0).fit(X, codes, sample_weight=times * weight)
+    tree = DecisionTreeClassifier(min_samples_leaf=2, random_state=0).fit(
+        X, codes, sample_weight=times * weight
+    )
     found, seen = grown.trees.sums(X, grown.shares), times > 0  # elsewhere equally good cuts differ
     assert_allclose(found[seen], tree.predict_proba(X[seen]), atol=1e-12)
     assert_allclose(grown.out_of_bag, np.where(seen[:, None], 0, found), atol=1e-12)
@@ -209,26 +237,34 @@ def test_trees_that_look_at_all_columns_are_those_of_scikit_learn(n_classes):
     ("kind", "is_random", "per_cut"),
     [(RandomForestClassifier, False, half_of_columns), (ExtraTreesClassifier, True, few_columns)],
 )
-def test_a_forest_is_near_that_of_scikit_learn_and_left_out_by_its_out_of_bag_scores(kind, is_random, per_cut):
+def test_a_forest_is_near_that_of_scikit_learn_and_left_out_by_its_out_of_bag_scores(
+    kind, is_random, per_cut
+):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 9))
     X[:, 8] = 1  # a column that never varies
     codes = (X[:25, 0] + 0.5 * rng.standard_normal(25) > 0).astype(int)
-    target = LabeledTarget(np.arange(25), 2.0 * codes[:, None] - 1, np.ones(25), np.ones(25), np.arange(25) % 20)
+    target = LabeledTarget(
+        np.arange(25), 2.0 * codes[:, None] - 1, np.ones(25), np.ones(25), np.arange(25) % 20
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(members, "N_FOREST_TREES", 2000)
         task = FamilyTask({"rows": X}, np.ones(60), target, SETTINGS, "forest: ")
         found = train_forest("rows", is_random, per_cut, task)
     how = {"max_features": per_cut(9), "min_samples_leaf": 2, "bootstrap": True, "random_state": 0}
     alone = kind(500, oob_score=True, **how).fit(X[:25], codes)
-    assert_allclose(found.members.left_out[:, 0], 2 * alone.oob_decision_function_[:, 1] - 1, atol=0.15)
+    assert_allclose(
+        found.members.left_out[:, 0], 2 * alone.oob_decision_function_[:, 1] - 1, atol=0.15
+    )
     assert_allclose(found.scores[:, 0], 2 * alone.predict_proba(X)[:, 1] - 1, atol=0.12)
     assert np.abs(found.scores[:, 0] - 2 * alone.predict_proba(X)[:, 1] + 1).mean() < 0.03
 
 
 def test_the_forest_finds_the_two_columns_of_forty_that_decide():
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.integers(0, 2, (700, 40)).astype(float), columns=[f"x{j}" for j in range(40)])
+    X = pd.DataFrame(
+        rng.integers(0, 2, (700, 40)).astype(float), columns=[f"x{j}" for j in range(40)]
+    )
     y = ((X["x3"] == 1) & (X["x8"] == 1)).to_numpy().astype(int)
     hidden = np.where(np.arange(700) < 80, y, -1)
     model = AutoSVC().fit(X[:400], hidden[:400])
@@ -253,7 +289,11 @@ def test_logistic_regression_is_that_of_scikit_learn_and_knows_its_scores_left_o
         for i in range(len(X))
         for rest in [np.delete(np.arange(len(X)), i)]
     ]
-    assert np.abs(machine.left_out[:, 0] - exact).max() < 0.02 < np.abs(machine.scores(X)[:, 0] - exact).max()
+    assert (
+        np.abs(machine.left_out[:, 0] - exact).max()
+        < 0.02
+        < np.abs(machine.scores(X)[:, 0] - exact).max()
+    )
 
 
 def test_a_row_of_weight_two_is_two_rows_for_logistic_regression():
@@ -266,8 +306,12 @@ def test_a_row_of_weight_two_is_two_rows_for_logistic_regression():
     assert_allclose(one.left_out[twice], two.left_out, atol=1e-6)
 
 
-@pytest.mark.parametrize(("n_labels", "of_forests", "of_logistic"), [(2, 1.04, 0.04), (50, 2.0, 1.0), (100, 3.0, 2.0)])
-def test_families_of_columns_are_believed_in_by_their_record_once_labels_are_many(n_labels, of_forests, of_logistic):
+@pytest.mark.parametrize(
+    ("n_labels", "of_forests", "of_logistic"), [(2, 1.04, 0.04), (50, 2.0, 1.0), (100, 3.0, 2.0)]
+)
+def test_families_of_columns_are_believed_in_by_their_record_once_labels_are_many(
+    n_labels, of_forests, of_logistic
+):
     ones = np.ones(n_labels)
     silent = SimpleNamespace(
         members=SimpleNamespace(crossed=np.zeros((n_labels, 1)), left_out=None)
@@ -276,7 +320,9 @@ def test_families_of_columns_are_believed_in_by_their_record_once_labels_are_man
     families = dict.fromkeys([*TABLE_FAMILIES, "words of note"], silent)
     found = dict(zip(families, weigh_families(families, target, SETTINGS).weights, strict=True))
     plain = found["standardized columns"]
-    for name, belief in zip(TABLE_FAMILIES, [1, 1, 1, of_forests, of_forests, of_logistic], strict=True):
+    for name, belief in zip(
+        TABLE_FAMILIES, [1, 1, 1, of_forests, of_forests, of_logistic], strict=True
+    ):
         assert found[name] == pytest.approx(belief * plain)
     assert found["words of note"] == pytest.approx(1 / 7)
 
@@ -290,8 +336,12 @@ def test_families_are_stacked_by_their_leave_one_out_scores(cancer, of_cancer):
     for name, record in records.items():
         assert record.details["weight"] == pytest.approx(of_cancer.weights_[name])
     views = of_cancer._average.views.of(read_rows(of_cancer, X[250:], reset=False))
-    total = sum(of_cancer.families_[name] * one.scores(views) for name, one in of_cancer._average.families.items())
-    assert_allclose(of_cancer.decision_function(X[250:]), total[:, 0])
+    total = sum(
+        of_cancer.families_[name] * one.scores(views)
+        for name, one in of_cancer._average.families.items()
+    )
+    beyond = total[:, 0] - of_cancer.threshold_[0]
+    assert_allclose(of_cancer.decision_function(X[250:]), beyond)
     assert average_precision_score(y[250:], of_cancer.decision_function(X[250:])) > 0.98
 
 
@@ -308,7 +358,72 @@ def test_units_of_columns_do_not_matter(cancer, of_cancer):
     X, _, hidden = cancer
     other = AutoSVC().fit(X[:250] * 1000 + 7, hidden[:250])
     moved = other.decision_function(X[250:] * 1000 + 7)
-    assert_allclose(moved, of_cancer.decision_function(X[250:]), atol=0.05)  # a tree may cut between other numbers
+    assert_allclose(
+        moved, of_cancer.decision_function(X[250:]), atol=0.05
+    )  # a tree may cut between other numbers
+
+
+@pytest.mark.parametrize("has_graphs", [False, True])
+def test_kernels_of_columns_are_made_from_a_third_of_the_rows_unless_graphs_carry_them(has_graphs):
+    X, y = make_moons(300, noise=0.05, random_state=0)
+    if not has_graphs:
+        X = np.random.default_rng(0).standard_normal((300, 3))
+        y = (X[:, 0] > 0).astype(int)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    model = AutoSVC(max_rows=300).fit(frame, np.where(np.arange(300) < 20, y, -1))
+    library = model._average.families["standardized columns"].average.library
+    assert library.geometry.n_rows == (300 if has_graphs else 100)
+    assert_array_equal(model.predict(frame), model.transduction_)
+    assert model.score(frame, y) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "is_table"),
+    [
+        ("digits", (0.6474, 0.1803, 2.895), False),
+        ("wine", (0.0773, 0, 2.725), True),
+        ("breast_cancer", (0.0565, 0, 5.986), True),
+        ("iris", (0.4953, 0, 2.045), False),
+        ("diabetes", (0.3280, 0.1, 3.149), False),
+        ("moons", (0.7908, 0, 1.927), False),
+    ],
+)
+def test_an_array_is_a_table_by_three_statistics_of_its_columns(name, expected, is_table):
+    if name == "moons":
+        X = make_moons(200, noise=0.05, random_state=0)[0]
+    else:
+        how = {"scaled": False} if name == "diabetes" else {}
+        X = getattr(datasets, f"load_{name}")(return_X_y=True, **how)[0]
+    X = np.column_stack([X, np.full(len(X), 7.0)])  # a column that never varies does not count
+    assert_allclose(column_statistics(X), expected, atol=6e-4)
+    assert_allclose(column_statistics(X * 1e-200), expected, atol=6e-4)
+    assert looks_like_a_table(X) == is_table
+    assert not looks_like_a_table(X[:49])
+
+
+def test_an_array_that_is_a_table_gives_the_model_of_its_frame(cancer, of_cancer):
+    X, _, hidden = cancer
+    model = AutoSVC().fit(X[:250].to_numpy(), hidden[:250])
+    assert model.families_ == of_cancer.families_
+    assert_array_equal(
+        model.decision_function(X[250:].to_numpy()), of_cancer.decision_function(X[250:])
+    )
+    points = AutoSVC(columns="points").fit(X[:250].to_numpy(), hidden[:250])
+    assert list(points.families_) == ["rows"]
+
+
+def test_missing_cells_of_an_array_are_filled_as_those_of_a_frame():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 3))
+    hidden = np.where(np.arange(90) < 20, X[:, 0] > 0, -1)
+    X[::7, 1] = np.nan
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    scores = AutoSVC().fit(X, hidden).decision_function(X)
+    assert_array_equal(scores, AutoSVC().fit(frame, hidden).decision_function(frame))
+    with pytest.raises(ValueError, match="infinity"):
+        AutoSVC().fit(np.where(np.isnan(X), np.inf, X), hidden)
+    with pytest.raises(ValueError, match="NaN"):
+        AutoSVC(columns="points").fit(X, hidden)
 
 
 def test_an_array_is_a_table_where_the_user_says_so(cancer, of_cancer):
@@ -322,18 +437,22 @@ def test_an_array_is_a_table_where_the_user_says_so(cancer, of_cancer):
     assert_array_equal(of_groups.decision_function(X[250:]), expected)
     assert_array_equal(of_polars.decision_function(polars.from_pandas(X[250:])), expected)
     assert list(points.families_) == ["rows"]
-    plain = AutoSVC().fit(X[:250].to_numpy(), hidden[:250])
+    plain = AutoSVC(columns="points").fit(X[:250].to_numpy(), hidden[:250])
     assert points.weights_ == plain.weights_
 
 
 def test_a_table_of_numbers_categories_and_texts(tmp_path):
     frame, y, hidden = mixed_table()
     model = AutoSVC().fit(frame, hidden)
-    texts = [f"{kind} of note" for kind in ("words", "characters", "latent semantics")]
+    texts = [f"{kind} of note" for kind in TEXT_FAMILIES]
     assert set(model.families_) == {*TABLE_FAMILIES, *texts}
     assert model.score(frame[30:], y[30:]) > 0.85
     new = mixed_table(40, seed=1)[0]
-    new.loc[0, "city"], new.loc[1, "note"], new.loc[2, "amount"] = "Paris", None, np.nan  # unseen and missing
+    new.loc[0, "city"], new.loc[1, "note"], new.loc[2, "amount"] = (
+        "Paris",
+        None,
+        np.nan,
+    )  # unseen and missing
     scores = model.decision_function(new)
     assert np.isfinite(scores).all()
     save(model, tmp_path / "model.skops")
@@ -345,21 +464,29 @@ def test_the_command_fits_and_predicts_a_table_with_it(tmp_path):
     frame["class"] = np.where(np.arange(120) < 60, np.array(["no", "yes"])[y], None)
     path = tmp_path / "table.csv"
     frame.to_csv(path, index=False)
-    found = fit_model(read_training([path], "class"), Settings(), method="auto-kernel")
-    save(found.model, tmp_path / "model.skops")
+    found = fit_model(read_training([path], "class"), Settings(), method="autosvc")
+    save(found, tmp_path / "model.skops")
     model = load_table_model(tmp_path / "model.skops")
-    assert np.mean(model.predict(frame.drop(columns="class"))[60:] == np.array(["no", "yes"])[y[60:]]) > 0.85
-    assert any("rests on" in note for note in found.model.summary.notes)
+    assert (
+        np.mean(model.predict(frame.drop(columns="class"))[60:] == np.array(["no", "yes"])[y[60:]])
+        > 0.85
+    )
+    assert any("rests on" in note for note in found.summary.notes)
 
 
 def test_the_kinds_of_columns_are_read_off_or_named():
     frame, _, hidden = mixed_table()
-    assert settle_groups(frame, "auto") == {"number": ("amount",), "category": ("city",), "text": ("note",)}
+    schema = read_rows(AutoSVC(), frame, reset=True).schema
+    assert {column.name: column.type for column in schema.columns} == {
+        "amount": "number",
+        "city": "category",
+        "note": "text",
+    }
     model = AutoSVC(columns={"category": ["city"], "number": ["amount"]}).fit(frame, hidden)
     assert list(model.families_) == TABLE_FAMILIES
     only_text = AutoSVC(columns={"text": ["note"]}).fit(frame, hidden)
     assert all(" of note" in name for name in only_text.weights_)
-    assert len(only_text.families_) == 3
+    assert len(only_text.families_) == 4
 
 
 @pytest.mark.parametrize("form", [list, np.array, pd.Series])
@@ -367,7 +494,7 @@ def test_texts(form):
     frame, y, hidden = mixed_table(150)
     texts = form(frame["note"].to_list())
     model = AutoSVC().fit(texts, hidden)
-    assert list(model.families_) == ["words", "characters", "latent semantics"]
+    assert list(model.families_) == TEXT_FAMILIES
     assert np.mean(model.transduction_[30:] == y[30:]) > 0.8
     assert np.isfinite(model.decision_function(["rain", "", "snow"])).all()
     assert model.predict(["rain wind storm cold"])[0] == 0
@@ -376,7 +503,8 @@ def test_texts(form):
 def test_more_than_two_classes():
     data = load_wine(as_frame=True)
     order = np.random.default_rng(0).permutation(len(data.target))
-    X, y = data.data.iloc[order], data.target.to_numpy()[order]
+    X = data.data.iloc[order]
+    y = data.target.to_numpy()[order]
     model = AutoSVC().fit(X, np.where(np.arange(len(y)) < 15, y, -1))
     assert model.decision_function(X).shape == (178, 3)
     assert np.mean(model.transduction_ == y) > 0.9
@@ -386,9 +514,14 @@ def test_missing_cells_are_marked_and_an_unseen_category_is_like_a_rare_one():
     frame, _, _ = mixed_table()
     rows = read_rows(AutoSVC(), frame, reset=True)
     views = make_views(rows).of(rows)
-    assert views["standardized"].shape == (120, 2 + 4)  # the amount and its mark; three cities and the missing one
+    assert views["standardized"].shape == (
+        120,
+        2 + 4,
+    )  # the amount and its mark; three cities and the missing one
     assert_allclose(views["standardized"][:, 0].mean(), 0, atol=1e-12)
-    assert 6 <= views["words of note"].shape[1] <= 8  # words of more than half of the texts are left out
+    assert (
+        6 <= views["words of note"].shape[1] <= 8
+    )  # words of more than half of the texts are left out
     assert np.isfinite(views["quantile"]).all()
 
 
@@ -399,7 +532,7 @@ def test_missing_cells_are_marked_and_an_unseen_category_is_like_a_rare_one():
         ({"number": ["size"]}, "there is no column 'size'"),
         ({"number": ["amount"], "category": ["amount"]}, "'amount' is named twice"),
         ({}, "no column is named"),
-        ({"number": ["city"]}, "Column 'city' is to hold numbers and does not"),
+        ({"number": ["city"]}, "column 'city' can't be read as numbers, for example"),
     ],
 )
 def test_columns_that_can_not_be_are_refused(columns, message):
@@ -419,12 +552,17 @@ def test_rows_of_another_kind_are_refused():
     with pytest.raises(ValueError, match="every string is empty"):
         AutoSVC().fit([""] * 120, hidden)
     frame.loc[3, "amount"] = 1e200
-    with pytest.raises(ValueError, match="'amount' holds 1e\\+200 in row 3"):
+    with pytest.raises(
+        ValueError, match="row 3: column 'amount' holds '1e\\+200' where a number up to"
+    ):
         AutoSVC().fit(frame, hidden)
 
 
 def test_rows_of_which_rounding_leaves_no_direction_are_refused(monkeypatch):
-    nothing = np.empty(0), np.empty((3, 0))  # what LAPACK may return where one row weighs 1e30 times as much as others
+    nothing = (
+        np.empty(0),
+        np.empty((3, 0)),
+    )  # what LAPACK may return where one row weighs 1e30 times as much as others
     monkeypatch.setattr("semisvm.estimators.auto.geometry.largest_eigenpairs", lambda *_: nothing)
     with pytest.raises(ValueError, match="differ too much to be computed with, from 1 to 1e\\+30"):
         whitened_components(np.eye(3), np.array([1e30, 1.0, 1.0]), 2)
@@ -432,19 +570,25 @@ def test_rows_of_which_rounding_leaves_no_direction_are_refused(monkeypatch):
 
 def test_the_weights_are_explained_in_words(of_cancer):
     told = explain_weights(of_cancer.weights_, of_cancer.families_)
-    forests = [of_cancer.families_[name] for name in ("random forest", "extra trees", "logistic regression")]
+    forests = [
+        of_cancer.families_[name]
+        for name in ("random forest", "extra trees", "logistic regression")
+    ]
     ordinary = [
         weight
         for name, weight in of_cancer.weights_.items()
-        if name.startswith(("standardized columns: ", "quantile columns: ")) and not ("graph" in name or "comp" in name)
+        if name.startswith(("standardized columns: ", "quantile columns: "))
+        and not ("graph" in name or "comp" in name)
     ]
     assert f"and {100 * (sum(forests) + sum(ordinary)):.0f}% on the labeled rows alone." in told
     share = of_cancer.families_["standardized columns"]
     assert f"standardized columns by {100 * share:.0f}%" in told
     points = {"rbf": 0.1, "graph 3 smooth": 0.6, "graph 15 smooth": 0.28, "component rbf": 0.02}
-    assert explain_weights(points, {"rows": 1.0}) == (
-        "AutoSVC rests on neighbor graphs (classes along curves and surfaces) by 88% and ordinary kernels by 10%. In "
-        "all, 90% of its weight is on what all rows show, labeled or not, and 10% on the labeled rows alone."
+    assert (
+        explain_weights(points, {"rows": 1.0})
+        == "AutoSVC rests on neighbor graphs (classes along curves and surfaces) by 88% and"
+        " ordinary kernels by 10%. In all, 90% of its weight is on what all rows show, labeled"
+        " or not, and 10% on the labeled rows alone."
     )
 
 
@@ -472,5 +616,7 @@ def test_the_weights_of_texts_and_trees_are_told_by_family():
 
 @pytest.mark.parametrize("text", ["w0", "w0 w0", "a"])
 def test_texts_that_are_all_equal_are_learned_from_without_a_warning(text):
-    model = AutoSVC().fit(np.array([text] * 12, dtype=object), np.array([0, 1, 0, 1, 0, 1, *[-1] * 6]))
+    model = AutoSVC().fit(
+        np.array([text] * 12, dtype=object), np.array([0, 1, 0, 1, 0, 1, *[-1] * 6])
+    )
     assert np.isfinite(model.decision_function(np.array([text, "other words"], dtype=object))).all()

@@ -1,4 +1,6 @@
-"""The parts of AutoSVC against slow, obvious answers: refits, repeated rows, a general solver, plain formulas."""
+"""The parts of AutoSVC against slow, obvious answers: refits, repeated rows, a general solver,
+plain formulas.
+"""
 
 import itertools
 
@@ -11,6 +13,7 @@ from sklearn.datasets import make_moons
 
 from semisvm import AutoSVC
 from semisvm.device import resolve
+from semisvm.estimators.auto import geometry
 from semisvm.estimators.auto.geometry import (
     make_geometry,
     make_graph,
@@ -19,7 +22,8 @@ from semisvm.estimators.auto.geometry import (
     squared_distances_between,
 )
 from semisvm.estimators.auto.library import make_library
-from semisvm.estimators.auto.stacking import LabeledTarget, Member, fit_least_squares, prior_weights, stack
+from semisvm.estimators.auto.stacking import Member, prior_weights, stack
+from semisvm.estimators.least_squares import LabeledTarget, fit_least_squares
 from semisvm.kernels.spectrum import largest_eigenpairs
 from semisvm.kernels.threads import n_threads
 
@@ -37,7 +41,9 @@ def rbf(X, gamma=0.3):
 
 
 def solve_by_definition(K, Y, weight, price, r):
-    """Minimize the loss over coefficients and bias by its normal equations: sum_i c_i |Y_i - f_i|^2 + r a'Ka."""
+    """Minimize the loss over coefficients and bias by its normal equations: sum_i c_i |Y_i -
+    f_i|^2 + r a'Ka.
+    """
     n = len(K)
     design = np.column_stack([K, np.ones(n)])
     c = (weight * price)[:, None]
@@ -48,8 +54,10 @@ def solve_by_definition(K, Y, weight, price, r):
 
 @pytest.mark.parametrize("n_columns", [1, 3])
 def test_the_machine_minimizes_its_objective(rng, n_columns):
-    X, Y = rng.standard_normal((14, 3)), rng.choice([-1.0, 1.0], (14, n_columns))
-    weight, price = rng.uniform(0.5, 3, 14), rng.uniform(0.2, 4, 14)
+    X = rng.standard_normal((14, 3))
+    Y = rng.choice([-1.0, 1.0], (14, n_columns))
+    weight = rng.uniform(0.5, 3, 14)
+    price = rng.uniform(0.2, 4, 14)
     K = rbf(X)
     machine = fit_least_squares(K, Y, weight, price, ridge=0.2)
     expected = solve_by_definition(K, Y, weight, price, r=0.2)  # the diagonal of K is 1
@@ -58,31 +66,40 @@ def test_the_machine_minimizes_its_objective(rng, n_columns):
 
 @pytest.mark.parametrize("n_columns", [1, 3])
 def test_leave_one_out_scores_are_those_of_refits(rng, n_columns):
-    X, Y = rng.standard_normal((20, 3)), rng.choice([-1.0, 1.0], (20, n_columns))
+    X = rng.standard_normal((20, 3))
+    Y = rng.choice([-1.0, 1.0], (20, n_columns))
     price = rng.uniform(0.2, 4, 20)
     K = rbf(X)  # of diagonal 1, so that the ridge is the same without a row
     machine = fit_least_squares(K, Y, np.ones(20), price, ridge=0.1)
     for i in range(20):
         rest = np.delete(np.arange(20), i)
-        refit = fit_least_squares(K[np.ix_(rest, rest)], Y[rest], np.ones(19), price[rest], ridge=0.1)
+        refit = fit_least_squares(
+            K[np.ix_(rest, rest)], Y[rest], np.ones(19), price[rest], ridge=0.1
+        )
         assert_allclose(machine.left_out[i], refit.scores(K[[i]][:, rest])[0], atol=1e-9)
 
 
 def test_a_row_of_weight_k_is_k_rows_in_the_machine_and_in_its_leave_one_out_scores(rng):
-    X, Y = rng.standard_normal((12, 2)), rng.choice([-1.0, 1.0], (12, 1))
-    weight, price = rng.integers(1, 5, 12).astype(float), rng.uniform(0.5, 2, 12)
+    X = rng.standard_normal((12, 2))
+    Y = rng.choice([-1.0, 1.0], (12, 1))
+    weight = rng.integers(1, 5, 12).astype(float)
+    price = rng.uniform(0.5, 2, 12)
     times = np.repeat(np.arange(12), weight.astype(int))
     K = rbf(X)
     one = fit_least_squares(K, Y, weight, price, ridge=0.1)
-    other = fit_least_squares(K[np.ix_(times, times)], Y[times], np.ones(len(times)), price[times], ridge=0.1)
+    other = fit_least_squares(
+        K[np.ix_(times, times)], Y[times], np.ones(len(times)), price[times], ridge=0.1
+    )
     assert_allclose(one.scores(K), other.scores(K[:, times]), atol=1e-10)
     assert_allclose(one.left_out[times], other.left_out, atol=1e-9)
     assert_allclose(one.spread[times], other.spread, rtol=1e-9)
 
 
 def test_the_spread_is_the_mean_error_over_all_orders_of_the_labels(rng):
-    X, Y = rng.standard_normal((6, 2)), np.array([1.0, 1.0, 1.0, -1.0, -1.0, 1.0])
-    price, K = rng.uniform(0.5, 2, 6), rbf(X)
+    X = rng.standard_normal((6, 2))
+    Y = np.array([1.0, 1.0, 1.0, -1.0, -1.0, 1.0])
+    price = rng.uniform(0.5, 2, 6)
+    K = rbf(X)
     orders = np.array(list(itertools.permutations(Y))).T  # one column per order
     machine = fit_least_squares(K, orders, np.ones(6), price, ridge=0.1)
     errors = ((orders - machine.left_out) ** 2).mean(axis=1)
@@ -90,17 +107,24 @@ def test_the_spread_is_the_mean_error_over_all_orders_of_the_labels(rng):
 
 
 def believed(K, Y, is_structure=True, rows=slice(None)):
-    """The belief in a kernel beside an ordinary one that says nothing, both believed in alike before labels speak."""
+    """The belief in a kernel beside an ordinary one that says nothing, both believed in alike
+    before labels speak.
+    """
     ones = np.ones(len(Y))
     target = LabeledTarget(np.arange(len(Y)), Y, ones, ones, np.arange(len(Y)) % 20)
     members = [Member("own", "own", 1.0, 1.0, is_structure), Member("none", "none", 1.0, 1.0)]
     kernels = {"own": K, "none": np.zeros_like(K)}
-    machines = {name: fit_least_squares(kernel, Y, ones, ones, ridge=0.1) for name, kernel in kernels.items()}
+    machines = {
+        name: fit_least_squares(kernel, Y, ones, ones, ridge=0.1)
+        for name, kernel in kernels.items()
+    }
     return prior_weights(members, machines, target, rows)[0]
 
 
 def test_labels_that_speak_against_a_structure_take_the_belief_in_it():
-    """Pairs of equal rows: with equal labels the kernel is right about each, with different ones it is wrong."""
+    """Pairs of equal rows: with equal labels the kernel is right about each, with different ones
+    it is wrong.
+    """
     K = np.kron(np.eye(4), np.ones((2, 2)))
     agree = np.repeat([[1.0], [-1.0], [1.0], [-1.0]], 2, axis=0)
     differ = np.tile([[1.0], [-1.0]], (4, 1))
@@ -114,7 +138,8 @@ def test_labels_that_speak_against_a_structure_take_the_belief_in_it():
 
 
 def test_a_row_of_weight_below_1_is_left_out_as_a_whole(rng):
-    X, Y = rng.standard_normal((9, 2)), rng.choice([-1.0, 1.0], (9, 1))
+    X = rng.standard_normal((9, 2))
+    Y = rng.choice([-1.0, 1.0], (9, 1))
     weight = np.where(np.arange(9) == 4, 0.3, 1.0)
     K = rbf(X)
     rest = np.delete(np.arange(9), 4)
@@ -134,17 +159,24 @@ def test_a_kernel_of_zeros_predicts_the_mean():
 
 
 def stack_by_clarabel(left_out, Y, count, prior, strength):
-    """The same problem for a general cone solver: t_j >= w_j log(w_j / prior_j) are exponential cones."""
+    """The same problem for a general cone solver: t_j >= w_j log(w_j / prior_j) are exponential
+    cones.
+    """
     n_members, _, n_columns = left_out.shape
     root = np.sqrt(count / n_columns)[:, None]
-    A, y = (left_out * root).reshape(n_members, -1), (Y * root).ravel()
+    A = (left_out * root).reshape(n_members, -1)
+    y = (Y * root).ravel()
     P = sparse.csc_matrix(
-        np.block([[np.triu(A @ A.T), np.zeros((n_members,) * 2)], [np.zeros((n_members, 2 * n_members))]])
+        np.block(
+            [[np.triu(A @ A.T), np.zeros((n_members,) * 2)], [np.zeros((n_members, 2 * n_members))]]
+        )
     )
     q = np.append(-A @ y, np.full(n_members, strength))
-    # Clarabel's cone: (x, y, z) with y exp(x / y) <= z. Here x = -t, y = w, z = prior: w exp(-t / w) <= prior.
+    # Clarabel's cone: (x, y, z) with y exp(x / y) <= z. Here x = -t, y = w, z = prior: w exp(-t /
+    # w) <= prior.
     rows = [np.append(np.ones(n_members), np.zeros(n_members))]
-    bounds, cones = [1.0], [clarabel.ZeroConeT(1)]
+    bounds = [1.0]
+    cones = [clarabel.ZeroConeT(1)]
     for j in range(n_members):
         unit = np.eye(2 * n_members)
         rows += [unit[n_members + j], -unit[j], np.zeros(2 * n_members)]
@@ -153,18 +185,27 @@ def stack_by_clarabel(left_out, Y, count, prior, strength):
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
-    found = clarabel.DefaultSolver(P, q, sparse.csc_matrix(np.array(rows)), np.array(bounds), cones, settings).solve()
+    found = clarabel.DefaultSolver(
+        P, q, sparse.csc_matrix(np.array(rows)), np.array(bounds), cones, settings
+    ).solve()
     return np.array(found.x)[:n_members]
 
 
-@pytest.mark.parametrize(("n_members", "n_labeled", "n_columns"), [(3, 4, 1), (10, 100, 1), (10, 40, 5), (12, 400, 2)])
+@pytest.mark.parametrize(
+    ("n_members", "n_labeled", "n_columns"), [(3, 4, 1), (10, 100, 1), (10, 40, 5), (12, 400, 2)]
+)
 @pytest.mark.parametrize("strength", [1e-3, 0.05, 0.5, 20.0])
 def test_the_weights_are_those_of_a_general_solver(rng, n_members, n_labeled, n_columns, strength):
     Y = rng.choice([-1.0, 1.0], (n_labeled, n_columns))
-    left_out = 0.5 * Y + rng.standard_normal((n_members, n_labeled, n_columns)) * rng.uniform(0.3, 2, (n_members, 1, 1))
-    count, prior = rng.uniform(0.1, 3, n_labeled), rng.dirichlet(np.ones(n_members))
+    left_out = 0.5 * Y + rng.standard_normal((n_members, n_labeled, n_columns)) * rng.uniform(
+        0.3, 2, (n_members, 1, 1)
+    )
+    count = rng.uniform(0.1, 3, n_labeled)
+    prior = rng.dirichlet(np.ones(n_members))
     found = stack(left_out, Y, count, prior, strength=strength)
-    assert_allclose(found.weights, stack_by_clarabel(left_out, Y, count, prior, strength), atol=1e-5)
+    assert_allclose(
+        found.weights, stack_by_clarabel(left_out, Y, count, prior, strength), atol=1e-5
+    )
     assert found.gap <= 1e-8
     assert found.weights.sum() == pytest.approx(1)
     assert (found.weights > 0).all()
@@ -203,7 +244,8 @@ def test_distances_and_products_are_those_of_the_definition(rng, is_sparse, is_c
 
 
 def test_the_median_counts_copies_as_rows(rng):
-    X, mass = rng.standard_normal((9, 2)), rng.integers(1, 4, 9).astype(float)
+    X = rng.standard_normal((9, 2))
+    mass = rng.integers(1, 4, 9).astype(float)
     repeated = X[np.repeat(np.arange(9), mass.astype(int))]
     pairs = np.triu_indices(len(repeated), 1)
     expected = np.median(squared_distances_between(repeated, repeated)[pairs])
@@ -215,14 +257,18 @@ def graph_of_pieces(rng, n=1700):
     """The normalized links of four far clusters, and the inner products of their rows."""
     X = rng.standard_normal((n, 3)) + 50 * rng.integers(0, 4, n)[:, None]
     distances2 = squared_distances_between(X, X)
-    W = sparse.csr_matrix(np.where(distances2 < np.partition(distances2, 8, axis=1)[:, [8]], np.exp(-distances2), 0))
+    W = sparse.csr_matrix(
+        np.where(distances2 < np.partition(distances2, 8, axis=1)[:, [8]], np.exp(-distances2), 0)
+    )
     W = W.maximum(W.T)
     root = sparse.diags(np.asarray(W.sum(axis=1)).ravel() ** -0.5)
     return sparse.csr_matrix(root @ W @ root), X @ X.T
 
 
 def test_a_device_finds_the_eigenvectors_of_the_cpu(rng, other_device, monkeypatch):
-    """Equal eigenvalues, which pieces of a graph have, and the spaces of vectors; also where it decomposes whole."""
+    """Equal eigenvalues, which pieces of a graph have, and the spaces of vectors; also where it
+    decomposes whole.
+    """
     from semisvm.kernels.torch_source import eigenpairs_on_device
 
     links, products = graph_of_pieces(rng)
@@ -242,7 +288,9 @@ def test_a_device_leaves_what_it_can_not_separate_to_the_cpu(other_device, monke
     from semisvm.kernels.torch_source import eigenpairs_on_device
 
     monkeypatch.setattr("semisvm.kernels.torch_source.LAPACK_ROWS", 0)
-    pairs = sparse.kron(sparse.eye(60), np.array([[0.5, 0.5], [0.5, 0.5]])).tocsr()  # 60 equal eigenvalues
+    pairs = sparse.kron(
+        sparse.eye(60), np.array([[0.5, 0.5], [0.5, 0.5]])
+    ).tocsr()  # 60 equal eigenvalues
     assert eigenpairs_on_device(pairs, 4, other_device) is None
     values, vectors = largest_eigenpairs(pairs, 4, other_device)
     assert_allclose(values, 1)
@@ -254,17 +302,22 @@ def test_auto_svc_is_the_same_on_a_device(other_device, monkeypatch, columns):
     monkeypatch.setattr("semisvm.kernels.torch_source.LAPACK_ROWS", 0)
     X, y = make_moons(700, noise=0.08, random_state=0)
     hidden = np.where(np.arange(700) < 12, y, -1)
-    on_cpu, there = (AutoSVC(columns=columns, device=name).fit(X, hidden) for name in ("cpu", other_device))
+    on_cpu, there = (
+        AutoSVC(columns=columns, device=name).fit(X, hidden) for name in ("cpu", other_device)
+    )
     assert there.weights_ == pytest.approx(on_cpu.weights_, abs=1e-6)
     assert there.structure_ == pytest.approx(on_cpu.structure_)
-    assert_allclose(there.decision_function(X + 0.01), on_cpu.decision_function(X + 0.01), atol=1e-6)
+    assert_allclose(
+        there.decision_function(X + 0.01), on_cpu.decision_function(X + 0.01), atol=1e-6
+    )
 
 
 def test_auto_svc_asks_for_a_device_only_where_the_cpu_would_take_long(monkeypatch):
     X, y = make_moons(60, random_state=0)
     asked = []
     monkeypatch.setattr(
-        "semisvm.estimators.auto.library.resolve", lambda device, seconds: asked.append((device, seconds)) or "cpu"
+        "semisvm.estimators.auto.library.resolve",
+        lambda device, seconds: asked.append((device, seconds)) or "cpu",
     )
     AutoSVC().fit(X, np.where(np.arange(60) < 8, y, -1))
     [(device, seconds)] = asked
@@ -294,19 +347,50 @@ def test_the_functions_of_a_graph_are_eigenvectors_of_its_normalized_laplacian(r
     assert_allclose(laplacian @ graph.vectors, graph.vectors * graph.lam, atol=1e-10)
 
 
+@pytest.mark.parametrize("n_clusters", [1, 30])
+def test_lanczos_finds_the_functions_of_lapack_also_of_graphs_in_many_pieces(
+    rng, monkeypatch, n_clusters
+):
+    """Lanczos alone finds 14 of 30 functions with the eigenvalue 0."""
+    center = 100 * rng.standard_normal((n_clusters, 4))
+    X = center[np.arange(600) % n_clusters] + rng.standard_normal((600, 4))
+    mass = rng.choice([1.0, 2.0], 600)
+    distances2 = squared_distances_between(X, X)
+    np.fill_diagonal(distances2, np.inf)
+    links = nearest_rows(distances2, 4)
+    by_lanczos = make_graph(*links, mass, 40)
+    monkeypatch.setattr(geometry, "ROWS_PER_FUNCTION", 600)
+    by_lapack = make_graph(*links, mass, 40)
+    assert len(np.unique(by_lanczos.piece)) == n_clusters
+    assert_allclose(by_lanczos.lam, by_lapack.lam, atol=1e-12)
+    U, V = by_lanczos.vectors, by_lapack.vectors
+    assert_allclose(U @ U.T, V @ V.T, atol=1e-9)
+    few = make_graph(*links, mass, 10)  # fewer functions than pieces
+    assert few.vectors.shape == (600, 10)
+
+
 def test_the_cut_after_the_smoothest_functions_is_never_inside_equal_eigenvalues():
-    """Four far clusters: four functions with eigenvalue 0, which a solver may return in any order."""
+    """Four far clusters: four functions with eigenvalue 0, which a solver may return in any
+    order.
+    """
     rng = np.random.default_rng(0)
-    X = np.repeat(np.array([[0, 0], [99, 0], [0, 99], [99, 99]]), 8, axis=0) + rng.standard_normal((32, 2))
-    library, _, _ = make_library(X, np.ones(32), 2, n_neighbors=(3,), is_cosine=False, is_safe=False)
+    X = np.repeat(np.array([[0, 0], [99, 0], [0, 99], [99, 99]]), 8, axis=0) + rng.standard_normal(
+        (32, 2)
+    )
+    library, _, _ = make_library(
+        X, np.ones(32), 2, n_neighbors=(3,), is_cosine=False, is_safe=False
+    )
     assert library.graphs[3].smoothest(2) >= 4
     assert library.graphs[3].reached(np.array([0, 1]), np.ones(32)) == 0.25
 
 
 @pytest.mark.parametrize("is_cosine", [False, True])
 def test_every_kernel_is_symmetric_positive_and_of_trace_n(rng, is_cosine):
-    X, weight = rng.standard_normal((40, 3)), rng.integers(1, 4, 40).astype(float)
-    library, _, at = make_library(X, weight, 3, n_neighbors=(3, 5), is_cosine=is_cosine, is_safe=False)
+    X = rng.standard_normal((40, 3))
+    weight = rng.integers(1, 4, 40).astype(float)
+    library, _, at = make_library(
+        X, weight, 3, n_neighbors=(3, 5), is_cosine=is_cosine, is_safe=False
+    )
     kernels = dict(library.between(at, np.arange(40)))
     assert len(kernels) == (9 if is_cosine else 10)
     assert [member.kernel for member in library.members(np.arange(5))] == list(kernels)
@@ -318,14 +402,17 @@ def test_every_kernel_is_symmetric_positive_and_of_trace_n(rng, is_cosine):
 
 def test_rows_of_the_fit_are_in_their_place_and_new_rows_near_them():
     X, _ = make_moons(150, noise=0.05, random_state=0)
-    library, _, at = make_library(X, np.ones(150), 2, n_neighbors=(5,), is_cosine=False, is_safe=True)
+    library, _, at = make_library(
+        X, np.ones(150), 2, n_neighbors=(5,), is_cosine=False, is_safe=True
+    )
     labeled = np.arange(10)
     kernels, same, moved = (
         dict(library.between(of, labeled)) for of in (at, library.place(X), library.place(X + 1e-7))
     )
     for name, own in kernels.items():
         assert_allclose(same[name], own, atol=1e-9 * np.abs(own).max(), err_msg=name)
-        # A new row is linked to its own neighbors alone, and not to the rows that would have it as theirs.
+        # A new row is linked to its own neighbors alone, and not to the rows that would have it as
+        # theirs.
         correlation = np.corrcoef(own.ravel(), moved[name].ravel())[0, 1]
         assert correlation > (0.95 if name.startswith("graph") else 1 - 1e-9), name
 
@@ -334,7 +421,11 @@ def test_rows_of_the_fit_are_in_their_place_and_new_rows_near_them():
 
 
 def structure_of(X, **settings):
-    arguments = {"n_neighbors": (3, 15), "is_cosine": sparse.issparse(X), "is_safe": True} | settings
+    arguments = {
+        "n_neighbors": (3, 15),
+        "is_cosine": sparse.issparse(X),
+        "is_safe": True,
+    } | settings
     return make_library(X, np.ones(X.shape[0]), 2, **arguments)[0].structure
 
 
@@ -363,8 +454,11 @@ def test_two_moons_are_a_manifold_and_two_clouds_are_components(rng):
 
 def test_structure_of_sparse_rows_does_not_depend_on_their_order(rng):
     topics = rng.integers(0, 2, 300)
-    words = sparse.csr_matrix((rng.random((300, 80)) < np.where(np.arange(80) % 2 == topics[:, None], 0.2, 0.05)) * 1.0)
-    one, other = structure_of(words), structure_of(words[rng.permutation(300)])
+    words = sparse.csr_matrix(
+        (rng.random((300, 80)) < np.where(np.arange(80) % 2 == topics[:, None], 0.2, 0.05)) * 1.0
+    )
+    one = structure_of(words)
+    other = structure_of(words[rng.permutation(300)])
     assert one.components == 1
     assert one.component_ratio == pytest.approx(other.component_ratio)
     assert one.link_ratios == pytest.approx(other.link_ratios)

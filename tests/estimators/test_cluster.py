@@ -1,4 +1,6 @@
-"""ClusterSVC: kernel PCA, component statistics, cluster labels and the search, each against a slow, obvious answer."""
+"""ClusterSVC: kernel PCA, component statistics, cluster labels and the search, each against a
+slow, obvious answer.
+"""
 
 import dataclasses
 
@@ -32,7 +34,8 @@ def few_labels(seed=0, n=240, centers=4, n_labels=24):
     return X, np.where(np.arange(n) < n_labels, true, -1), true
 
 
-# -- step 2: labels ---------------------------------------------------------------------------------------------
+# -- step 2: labels
+# ---------------------------------------------------------------------------------------------
 
 
 def naive_labels(features, clusters, codes, weight, n_classes, empty):
@@ -48,7 +51,10 @@ def naive_labels(features, clusters, codes, weight, n_classes, empty):
         else:
             answer[cluster] = votes.index(max(votes)) if votes.count(max(votes)) == 1 else None
     members = {c: [i for i in range(len(codes)) if clusters[i] == c] for c in answer}
-    centers = {c: sum(weight[i] * features[i] for i in rows) / sum(weight[rows]) for c, rows in members.items()}
+    centers = {
+        c: sum(weight[i] * features[i] for i in rows) / sum(weight[rows])
+        for c, rows in members.items()
+    }
     known = [c for c in answer if answer[c] != "empty"]
     for cluster in answer:
         if answer[cluster] == "empty" and empty == "nearest":
@@ -60,7 +66,11 @@ def naive_labels(features, clusters, codes, weight, n_classes, empty):
 
 
 @settings(max_examples=80, deadline=None)
-@given(seed=st.integers(0, 10_000), empty=st.sampled_from(["nearest", "drop", "random"]), weighted=st.booleans())
+@given(
+    seed=st.integers(0, 10_000),
+    empty=st.sampled_from(["nearest", "drop", "random"]),
+    weighted=st.booleans(),
+)
 def test_clusters_are_labeled_as_a_naive_loop_would(seed, empty, weighted):
     rng = np.random.default_rng(seed)
     n, n_classes = 25, 3
@@ -69,8 +79,12 @@ def test_clusters_are_labeled_as_a_naive_loop_would(seed, empty, weighted):
     codes = np.where(rng.random(n) < 0.4, rng.integers(0, n_classes, n), -1)
     codes[0] = 0
     weight = rng.integers(1, 4, n).astype(float) if weighted else np.ones(n)
-    found = label_clusters(features, clusters, codes, weight, n_classes, empty, np.random.default_rng(0))
-    for cluster, expected in naive_labels(features, clusters, codes, weight, n_classes, empty).items():
+    found = label_clusters(
+        features, clusters, codes, weight, n_classes, empty, np.random.default_rng(0)
+    )
+    for cluster, expected in naive_labels(
+        features, clusters, codes, weight, n_classes, empty
+    ).items():
         if isinstance(expected, tuple):
             assert found[cluster] == found[expected[1]]
         elif expected is not None:
@@ -80,9 +94,20 @@ def test_clusters_are_labeled_as_a_naive_loop_would(seed, empty, weighted):
 
 
 def test_ties_are_drawn_by_lot_among_the_tied_classes_only():
-    clusters, codes = np.zeros(6, dtype=int), np.array([0, 2, 0, 2, 1, -1])
+    clusters = np.zeros(6, dtype=int)
+    codes = np.array([0, 2, 0, 2, 1, -1])
     drawn = {
-        int(label_clusters(np.zeros((6, 1)), clusters, codes, np.ones(6), 3, "nearest", np.random.default_rng(s))[0])
+        int(
+            label_clusters(
+                np.zeros((6, 1)),
+                clusters,
+                codes,
+                np.ones(6),
+                3,
+                "nearest",
+                np.random.default_rng(s),
+            )[0]
+        )
         for s in range(30)
     }
     assert drawn == {0, 2}
@@ -92,21 +117,26 @@ def test_noise_becomes_clusters_of_one_row():
     assert settle_noise(np.array([3, -1, 5, 3, -1, -2])).tolist() == [0, 2, 1, 0, 3, 4]
 
 
-# -- the whole method ---------------------------------------------------------------------------------------------
+# -- the whole method
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("empty", ["nearest", "drop", "random"])
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
 def test_it_is_the_svm_of_the_labels_that_clusters_give(empty, multi_class):
     X, y, _ = few_labels()
-    model = ClusterSVC(n_clusters=40, empty=empty, multi_class=multi_class, random_state=0, tol=1e-6).fit(X, y)
+    model = ClusterSVC(
+        n_clusters=40, empty=empty, multi_class=multi_class, random_state=0, tol=1e-6
+    ).fit(X, y)
     given_by_cluster = model.cluster_codes_[model.clusters_]
     trained = np.where(y >= 0, y, given_by_cluster)
     in_use = trained >= 0
     assert in_use.all() == (empty != "drop")
     assert (model.transduction_[in_use] == trained[in_use]).all()
     assert (model.labeled_iter_ == np.where(y >= 0, 0, np.where(in_use, 1, -1))).all()
-    plain = SupervisedSVC(gamma=model._formula.gamma, multi_class=multi_class, tol=1e-6).fit(X[in_use], trained[in_use])
+    plain = SupervisedSVC(gamma=model._formula.gamma, multi_class=multi_class, tol=1e-6).fit(
+        X[in_use], trained[in_use]
+    )
     np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-4)
     if multi_class == "ovo":
         theirs = SVC(gamma=model._formula.gamma, tol=1e-6).fit(X[in_use], trained[in_use])
@@ -125,13 +155,18 @@ def test_kernel_pca_finds_clusters_that_k_means_of_x_does_not():
     X, true = make_circles(300, factor=0.3, noise=0.05, random_state=0)
     y = np.where(np.arange(300) < 10, true, -1)
     assert (ClusterSVC(n_clusters=2, random_state=0).fit(X, y).transduction_ == true).all()
-    assert (ClusterSVC(n_clusters=2, embed=None, random_state=0).fit(X, y).transduction_ == true).mean() < 0.7
+    assert (
+        ClusterSVC(n_clusters=2, embed=None, random_state=0).fit(X, y).transduction_ == true
+    ).mean() < 0.7
 
 
 def test_sparse_rows_and_a_kernel_matrix_give_the_same_model():
     X, y, _ = few_labels()
-    order = content_key(X).argsort()  # draws follow the content of rows, and in a kernel matrix their places
-    X, y = X[order], y[order]
+    order = content_key(
+        X
+    ).argsort()  # draws follow the content of rows, and in a kernel matrix their places
+    X = X[order]
+    y = y[order]
     dense = ClusterSVC(n_clusters=6, gamma=0.1, random_state=0).fit(X, y)
     K = rbf_kernel(X, gamma=0.1)
     thin = ClusterSVC(n_clusters=6, gamma=0.1, random_state=0).fit(sparse.csr_array(X), y)
@@ -141,7 +176,8 @@ def test_sparse_rows_and_a_kernel_matrix_give_the_same_model():
     np.testing.assert_allclose(given_.decision_function(K), dense.decision_function(X), atol=1e-6)
     raw = {"n_clusters": 6, "embed": None, "kernel": "linear", "random_state": 0}
     assert (
-        ClusterSVC(**raw).fit(sparse.csr_array(X), y).transduction_ == ClusterSVC(**raw).fit(X, y).transduction_
+        ClusterSVC(**raw).fit(sparse.csr_array(X), y).transduction_
+        == ClusterSVC(**raw).fit(X, y).transduction_
     ).all()
 
 
@@ -157,7 +193,8 @@ def test_rows_without_weight_take_no_part():
 def test_the_same_random_state_gives_the_same_model():
     X, y, _ = few_labels()
     make = ClusterSVC("cv", n_clusters="cv", random_state=3)
-    first, second = clone(make).fit(X, y), clone(make).fit(X, y)
+    first = clone(make).fit(X, y)
+    second = clone(make).fit(X, y)
     np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
     assert first.cv_results_ == second.cv_results_
 
@@ -181,7 +218,8 @@ def test_rows_that_a_clusterer_calls_noise_are_labeled_too():
     assert (model.transduction_ == true).mean() > 0.98
 
 
-# -- the search -------------------------------------------------------------------------------------------------
+# -- the search
+# -------------------------------------------------------------------------------------------------
 
 
 def test_every_class_keeps_a_label_in_every_fold():
@@ -195,7 +233,8 @@ def test_every_class_keeps_a_label_in_every_fold():
 
 def test_the_search_scores_candidates_as_a_naive_loop_would():
     X, y, _ = few_labels(seed=1, n=120)
-    numbers, values = [3, 8], [0.01, 1.0]
+    numbers = [3, 8]
+    values = [0.01, 1.0]
     parameters = {"embed": None, "kernel": "linear", "tol": 1e-2, "random_state": 0}
     model = ClusterSVC(values, n_clusters=numbers, **parameters).fit(X, y)
     fold = deal_folds(y, np.random.default_rng(seed_of(0)))
@@ -218,7 +257,8 @@ def test_the_search_scores_candidates_as_a_naive_loop_would():
 
 def test_ctrl_c_in_the_search_keeps_the_best_so_far(monkeypatch):
     X, y, _ = few_labels()
-    calls, predict = [], Trainer.predict
+    calls = []
+    predict = Trainer.predict
 
     def interrupted(self, guess):
         calls.append(1)
@@ -235,9 +275,12 @@ def test_ctrl_c_in_the_search_keeps_the_best_so_far(monkeypatch):
 
 
 def test_the_search_ends_with_the_time_limit_and_the_best_so_far(monkeypatch):
-    """The limit is for the whole fit: after it the last machine is not trained to the end either."""
+    """The limit is for the whole fit: after it the last machine is not trained to the end
+    either.
+    """
     X, y, _ = few_labels()
-    calls, predict = [], Trainer.predict
+    calls = []
+    predict = Trainer.predict
 
     def delayed(self, guess):
         calls.append(1)
@@ -263,11 +306,14 @@ def test_a_time_limit_before_the_first_result_leaves_the_mildest_candidates():
     assert (model.n_clusters_, model.C_, model.cv_results_) == (4, 1.0, [])
 
 
-# -- sample weights ---------------------------------------------------------------------------------------------
+# -- sample weights
+# ---------------------------------------------------------------------------------------------
 
 
 def weighted_and_repeated(seed=0):
-    """Rows with weights 1 to 3, and the same rows each repeated so often; separate enough for one best clustering."""
+    """Rows with weights 1 to 3, and the same rows each repeated so often; separate enough for
+    one best clustering.
+    """
     X, true = make_blobs(90, centers=[[0, 0], [0, 9], [9, 0], [9, 9]], random_state=seed)
     true %= 3
     y = np.where(np.arange(90) < 30, true, -1)
@@ -293,10 +339,14 @@ def test_a_row_of_weight_two_is_two_rows(parameters):
     weighted = clone(model).fit(X, y, weight)
     repeated = clone(model).fit(X[copies], y[copies])
     if "n_clusters" not in parameters or parameters["n_clusters"] is None:
-        pairs = set(zip(weighted.clusters_[copies].tolist(), repeated.clusters_.tolist(), strict=True))
+        pairs = set(
+            zip(weighted.clusters_[copies].tolist(), repeated.clusters_.tolist(), strict=True)
+        )
         assert len(pairs) == 4
     np.testing.assert_array_equal(weighted.transduction_[copies], repeated.transduction_)
-    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-5)
+    np.testing.assert_allclose(
+        weighted.decision_function(X), repeated.decision_function(X), atol=1e-5
+    )
 
 
 def test_weights_move_the_centers_of_clusters():
@@ -308,7 +358,8 @@ def test_weights_move_the_centers_of_clusters():
     assert model.fit(X, y, [9, 9, 1, 1, 1]).transduction_[2] == 1
 
 
-# -- edges ------------------------------------------------------------------------------------------------------
+# -- edges
+# ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("embed", ["kernel_pca", None])
@@ -327,7 +378,9 @@ def test_a_class_with_one_labeled_row(n_clusters):
         y[np.flatnonzero(y == code)[n_kept:]] = -1
     model = ClusterSVC("cv", n_clusters=n_clusters, random_state=0).fit(X, y)
     assert set(model.transduction_) == {0, 1, 2}
-    y[np.flatnonzero(y == 1)[1:]] = y[np.flatnonzero(y == 2)[1:]] = -1  # one label in every class: nothing to hide
+    y[np.flatnonzero(y == 1)[1:]] = y[
+        np.flatnonzero(y == 2)[1:]
+    ] = -1  # one label in every class: nothing to hide
     model = ClusterSVC("cv", n_clusters=n_clusters, random_state=0).fit(X, y)
     assert model.cv_results_ == []
     assert model.C_ == 1.0
@@ -340,16 +393,21 @@ def test_constant_columns_and_rows_that_are_all_the_same(embed):
     plain = ClusterSVC(n_clusters=5, embed=embed, random_state=0).fit(X, y)
     wide = np.column_stack([X, np.full(len(X), 5.0)])
     assert (
-        ClusterSVC(n_clusters=5, embed=embed, random_state=0).fit(wide, y).transduction_ == plain.transduction_
+        ClusterSVC(n_clusters=5, embed=embed, random_state=0).fit(wide, y).transduction_
+        == plain.transduction_
     ).all()
-    same = ClusterSVC(n_clusters=5, embed=embed, random_state=0).fit(np.ones((20, 2)), [0, 0, 1] + [-1] * 17)
+    same = ClusterSVC(n_clusters=5, embed=embed, random_state=0).fit(
+        np.ones((20, 2)), [0, 0, 1] + [-1] * 17
+    )
     assert (same.transduction_[3:] == 0).all()  # the majority
 
 
 def test_a_small_cache_is_slower_and_no_different():
     X, y, _ = few_labels()
     full = ClusterSVC(n_clusters=6, eigen_solver="truncated", random_state=0).fit(X, y)
-    tight = ClusterSVC(n_clusters=6, eigen_solver="truncated", cache_size=0.05, random_state=0).fit(X, y)
+    tight = ClusterSVC(n_clusters=6, eigen_solver="truncated", cache_size=0.05, random_state=0).fit(
+        X, y
+    )
     assert (tight.transduction_ == full.transduction_).all()
 
 
@@ -374,7 +432,8 @@ def test_what_can_t_be_done_is_refused_before_any_work(parameters, says, monkeyp
         ClusterSVC(**parameters).fit(rbf_kernel(X) if "kernel" in parameters else X, y)
 
 
-# -- the paper's numbers, with few repetitions ------------------------------------------------------------------
+# -- the paper's numbers, with few repetitions
+# ------------------------------------------------------------------
 
 
 def close_to(expected, tolerance, sd, repetitions):
@@ -383,12 +442,16 @@ def close_to(expected, tolerance, sd, repetitions):
 
 
 def linear(**parameters):
-    return lambda r: ClusterSVC(0.01, embed=None, kernel="linear", multi_class="ovo", random_state=r, **parameters)
+    return lambda r: ClusterSVC(
+        0.01, embed=None, kernel="linear", multi_class="ovo", random_state=r, **parameters
+    )
 
 
 def test_a1_and_a2_are_as_the_notes_measured():
     assert mean_accuracy(draw_a1, linear(n_clusters=2), 0.95, 8) == close_to(0.935, 0.008, 0.009, 8)
-    assert mean_accuracy(draw_a1, linear(n_clusters=5, empty="random"), 0.9, 8) == close_to(0.917, 0.015, 0.026, 8)
+    assert mean_accuracy(draw_a1, linear(n_clusters=5, empty="random"), 0.9, 8) == close_to(
+        0.917, 0.015, 0.026, 8
+    )
     two = mean_accuracy(lambda n, rng: draw_a2(n, rng, 2), linear(n_clusters=3), 0.9, 8)
     assert two == close_to(0.913, 0.02, 0.01, 8)
     four = mean_accuracy(lambda n, rng: draw_a2(n, rng, 4), linear(n_clusters=3), 0.8, 8)
@@ -397,10 +460,14 @@ def test_a1_and_a2_are_as_the_notes_measured():
 
 
 def test_b1_and_b2_are_as_the_notes_measured():
-    b1 = mean_accuracy(draw_b1, lambda r: ClusterSVC(n_clusters=20, empty="random", random_state=r), 0.8, 8)
+    b1 = mean_accuracy(
+        draw_b1, lambda r: ClusterSVC(n_clusters=20, empty="random", random_state=r), 0.8, 8
+    )
     assert b1 == close_to(0.588, 0.02, 0.033, 8)
     assert b1 < 0.63  # Bayes .62
-    b2 = mean_accuracy(draw_b2, lambda r: ClusterSVC(10, n_clusters=50, multi_class="ovo", random_state=r), 0.8, 6)
+    b2 = mean_accuracy(
+        draw_b2, lambda r: ClusterSVC(10, n_clusters=50, multi_class="ovo", random_state=r), 0.8, 6
+    )
     assert b2 == close_to(0.856, 0.025, 0.032, 6)
 
 
@@ -418,7 +485,10 @@ def test_statistics_choose_better_components_than_eigenvalues_on_b2():
     """The paper's claim, confirmed in the notes: k = 3 .58 against .46."""
     by = {
         rule: mean_accuracy(
-            draw_b2, lambda r, rule=rule: ClusterSVC(n_clusters=3, components=rule, random_state=r), 0.8, 8
+            draw_b2,
+            lambda r, rule=rule: ClusterSVC(n_clusters=3, components=rule, random_state=r),
+            0.8,
+            8,
         )
         for rule in ("statistic", "eigenvalue")
     }
@@ -456,5 +526,7 @@ def test_callbacks_see_the_clustering_and_may_end_the_fit_there():
 def test_rows_of_zeros_are_one_row_whatever_memory_there_is(cache_size):
     model = ClusterSVC(kernel=lambda left, right: left @ right.T, cache_size=cache_size)
     assert np.isfinite(
-        model.fit(np.zeros((12, 2)), np.array([0, 1] * 3 + [-1] * 6)).decision_function(np.ones((2, 2)))
+        model.fit(np.zeros((12, 2)), np.array([0, 1] * 3 + [-1] * 6)).decision_function(
+            np.ones((2, 2))
+        )
     ).all()

@@ -54,5 +54,7 @@ print(sorted({event.data["dispatcher"].py_func.__name__ for _, event in recorder
 
 
 def test_after_compiling_everything_fits_compile_nothing():
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=500, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=500, check=False
+    )
     assert (done.stdout, done.stderr) == ("[]\n", "")

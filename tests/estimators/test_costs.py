@@ -1,4 +1,6 @@
-"""Costs: one-sided regression as it is on paper, what costs mean in each estimator, and what is refused."""
+"""Costs: one-sided regression as it is on paper, what costs mean in each estimator, and what is
+refused.
+"""
 
 import numpy as np
 import pytest
@@ -29,7 +31,9 @@ from semisvm.estimators.class_shares import assign, counts_of
 
 TIGHT = {"tol": 1e-9}
 MATRIX = np.array([[0.0, 1.0, 7.0], [3.0, 0.0, 0.5], [2.0, 10.0, 0.0]])
-ASTRAY = "ignore:.* rounds of ProgressiveSVC had candidates on one side"  # as it may, on rows as few as these
+ASTRAY = (  # as it may, on rows as few as these
+    "ignore:.* rounds of ProgressiveSVC had candidates on one side"
+)
 HONOR_A_MATRIX = [
     SupervisedSVC(),
     SelfTrainingSVC(),
@@ -53,10 +57,13 @@ def blobs(n_classes=3, n=60, n_labels=24, seed=0):
     return X, np.where(np.arange(n) < n_labels, true, -1), true
 
 
-# -- one-sided regression -----------------------------------------------------------------------------------------
+# -- one-sided regression
+# -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("scale", "ratio"), [(0.01, 1), (1, 1), (100, 1), (1, 0.3), (1, 10), (1, 1000)])
+@pytest.mark.parametrize(
+    ("scale", "ratio"), [(0.01, 1), (1, 1), (100, 1), (1, 0.3), (1, 10), (1, 1000)]
+)
 @pytest.mark.parametrize("n_classes", [3, 4])
 def test_each_machine_is_the_regression_on_paper(scale, ratio, n_classes):
     X, y, _ = blobs(n_classes)
@@ -79,22 +86,30 @@ def test_each_machine_is_the_regression_on_paper(scale, ratio, n_classes):
         coefficients[model.support_] = model.dual_coef_[k]
         ours = primal_objective(K, coefficients[labeled], model.intercept_[k], *pieces)
         assert ours == pytest.approx(objective, rel=1e-8 if ratio <= 10 else 1e-6)
-        assert -records_of(model)[k]["objective"] * (unit / 2) ** 2 == pytest.approx(objective, rel=1e-9)
-        np.testing.assert_allclose(-model.decision_function(X[labeled])[:, k], estimates, atol=1e-5 * unit)
+        assert -records_of(model)[k]["objective"] * (unit / 2) ** 2 == pytest.approx(
+            objective, rel=1e-9
+        )
+        np.testing.assert_allclose(
+            -model.decision_function(X[labeled])[:, k], estimates, atol=1e-5 * unit
+        )
 
 
 def test_where_all_costs_are_1_it_is_one_vs_rest():
     X, y, _ = blobs(4)
     equal = SupervisedSVC(C=3, costs=1 - np.eye(4), gamma=0.1, **TIGHT).fit(X, y)
     plain = SupervisedSVC(C=3, multi_class="ovr", gamma=0.1, **TIGHT).fit(X, y)
-    np.testing.assert_allclose(2 * equal.decision_function(X) + 1, plain.decision_function(X), atol=1e-7)
+    np.testing.assert_allclose(
+        2 * equal.decision_function(X) + 1, plain.decision_function(X), atol=1e-7
+    )
 
 
 @given(scale=st.sampled_from([0.25, 3.0, 1000.0]), seed=st.integers(0, 5))
 def test_scaling_costs_is_scaling_c(scale, seed):
     X, y, _ = blobs(seed=seed)
     one = SupervisedSVC(C=scale, costs=MATRIX, gamma=0.1, **TIGHT).fit(X, y).decision_function(X)
-    other = SupervisedSVC(C=1, costs=scale * MATRIX, gamma=0.1, **TIGHT).fit(X, y).decision_function(X)
+    other = (
+        SupervisedSVC(C=1, costs=scale * MATRIX, gamma=0.1, **TIGHT).fit(X, y).decision_function(X)
+    )
     np.testing.assert_allclose(other, scale * one, atol=1e-6 * scale * (1 + np.abs(one).max()))
 
 
@@ -122,13 +137,18 @@ def test_an_expensive_mistake_is_made_less_often():
     X, y = load_iris(return_X_y=True)
     hidden = np.where(np.arange(150) % 3 == 0, y, -1)
     costs = np.array([[0, 1, 1], [1, 0, 1], [1, 20, 0]])
-    expensive, plain = (SupervisedSVC(costs=c, gamma=0.5).fit(X[:, :2], hidden) for c in (costs, 1 - np.eye(3)))
-    missed = [int(((y == 2) & (model.predict(X[:, :2]) == 1)).sum()) for model in (expensive, plain)]
+    expensive, plain = (
+        SupervisedSVC(costs=c, gamma=0.5).fit(X[:, :2], hidden) for c in (costs, 1 - np.eye(3))
+    )
+    missed = [
+        int(((y == 2) & (model.predict(X[:, :2]) == 1)).sum()) for model in (expensive, plain)
+    ]
     assert missed[0] < missed[1] / 2
     assert costs[y, expensive.predict(X[:, :2])].sum() < costs[y, plain.predict(X[:, :2])].sum()
 
 
-# -- every estimator ----------------------------------------------------------------------------------------------
+# -- every estimator
+# ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("estimator", HONOR_A_MATRIX, ids=str)
@@ -156,8 +176,15 @@ def test_for_two_classes_a_matrix_is_the_dictionary(estimator):
 def test_others_take_a_matrix_that_says_no_more_than_a_dictionary(estimator):
     X, y, _ = blobs()
     costs = np.array([1.0, 4.0, 2.0])
-    by_name = clone(estimator).set_params(costs=dict(enumerate(costs))).fit(X, y).decision_function(X)
-    by_matrix = clone(estimator).set_params(costs=costs[:, None] * (1 - np.eye(3))).fit(X, y).decision_function(X)
+    by_name = (
+        clone(estimator).set_params(costs=dict(enumerate(costs))).fit(X, y).decision_function(X)
+    )
+    by_matrix = (
+        clone(estimator)
+        .set_params(costs=costs[:, None] * (1 - np.eye(3)))
+        .fit(X, y)
+        .decision_function(X)
+    )
     np.testing.assert_array_equal(by_matrix, by_name)
     with pytest.raises(ValueError, match="can't use a cost matrix between more than two classes"):
         clone(estimator).set_params(costs=MATRIX).fit(X, y)
@@ -183,7 +210,9 @@ def test_one_matrix_per_row_that_is_the_same_for_all_is_the_matrix(estimator):
     if hasattr(estimator, "guard"):  # which judges by costs of classes
         estimator = clone(estimator).set_params(guard=False)
     by_matrix = clone(estimator).set_params(costs=MATRIX).fit(X, y).decision_function(X)
-    by_row = clone(estimator).fit(X, y, sample_cost=np.tile(MATRIX, (len(y), 1, 1))).decision_function(X)
+    by_row = (
+        clone(estimator).fit(X, y, sample_cost=np.tile(MATRIX, (len(y), 1, 1))).decision_function(X)
+    )
     np.testing.assert_allclose(by_row, by_matrix, atol=1e-9)
 
 
@@ -206,7 +235,9 @@ def test_one_cost_per_row_is_a_sample_weight_that_the_kernel_does_not_see():
 
 
 def test_an_unlabeled_row_costs_what_the_class_it_is_given_costs():
-    """A row that would be free as class 1 hardly counts once TSVM calls it that; as class 0 it counts in full."""
+    """A row that would be free as class 1 hardly counts once TSVM calls it that; as class 0 it
+    counts in full.
+    """
     X, y, _ = blobs(2, n=80, n_labels=10)
     one_sided = np.where(y[:, None] >= 0, 1.0, [1.0, 1e-9])
     by_row = TransductiveSVC(gamma=0.1, **TIGHT).fit(X, y, sample_cost=one_sided)
@@ -234,26 +265,37 @@ def test_a_mixture_predicts_the_class_of_least_expected_cost():
     np.testing.assert_array_equal(aware.predict(X), expected.argmin(axis=1))
     hidden = y < 0
     np.testing.assert_array_equal(aware.transduction_[hidden], aware.predict(X)[hidden])
-    np.testing.assert_array_equal(MixtureClassifier(costs=1 - np.eye(3)).fit(X, y).predict(X), blind.predict(X))
+    np.testing.assert_array_equal(
+        MixtureClassifier(costs=1 - np.eye(3)).fit(X, y).predict(X), blind.predict(X)
+    )
     by_name = MixtureClassifier(costs={0: 1, 1: 5, 2: 2}).fit(X, y)
     lines = np.array([[0, 1, 1], [5, 0, 5], [2, 2, 0]])
-    np.testing.assert_array_equal(by_name.predict(X), MixtureClassifier(costs=lines).fit(X, y).predict(X))
+    np.testing.assert_array_equal(
+        by_name.predict(X), MixtureClassifier(costs=lines).fit(X, y).predict(X)
+    )
 
 
-# -- the unlabeled part ------------------------------------------------------------------------------------------
+# -- the unlabeled part
+# ------------------------------------------------------------------------------------------
 
 
 @given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 5), has_ties=st.booleans())
 def test_the_assignment_is_the_best_there_is(seed, n_classes, has_ties):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 30))
-    score = rng.integers(0, 3, (n, n_classes)).astype(float) if has_ties else rng.normal(size=(n, n_classes))
+    score = (
+        rng.integers(0, 3, (n, n_classes)).astype(float)
+        if has_ties
+        else rng.normal(size=(n, n_classes))
+    )
     count = rng.multinomial(n, rng.dirichlet(np.ones(n_classes)))
     given_classes = assign(score, count)
     np.testing.assert_array_equal(np.bincount(given_classes, minlength=n_classes), count)
     places = np.repeat(np.arange(n_classes), count)
     rows, columns = linear_sum_assignment(score[:, places], maximize=True)
-    assert score[np.arange(n), given_classes].sum() == pytest.approx(score[rows, places[columns]].sum())
+    assert score[np.arange(n), given_classes].sum() == pytest.approx(
+        score[rows, places[columns]].sum()
+    )
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -265,12 +307,17 @@ def test_of_many_rows_the_assignment_is_the_best_too(ties):
     given_classes = assign(score, count)
     places = np.repeat(np.arange(5), count)
     rows, columns = linear_sum_assignment(score[:, places], maximize=True)
-    assert score[np.arange(400), given_classes].sum() == pytest.approx(score[rows, places[columns]].sum())
+    assert score[np.arange(400), given_classes].sum() == pytest.approx(
+        score[rows, places[columns]].sum()
+    )
 
 
 def test_rows_that_tie_are_moved_together(monkeypatch):
-    chains, cheapest_chain = [], class_shares._cheapest_chain
-    monkeypatch.setattr(class_shares, "_cheapest_chain", lambda *moves: chains.append(1) or cheapest_chain(*moves))
+    chains = []
+    cheapest_chain = class_shares._cheapest_chain
+    monkeypatch.setattr(
+        class_shares, "_cheapest_chain", lambda *moves: chains.append(1) or cheapest_chain(*moves)
+    )
     given_classes = assign(np.tile([0.3, 0.1, -0.2], (900, 1)), [300, 200, 400])
     assert np.bincount(given_classes).tolist() == [300, 200, 400]
     assert len(chains) <= 3
@@ -310,12 +357,15 @@ def test_guesses_keep_the_shares_of_the_labeled_classes():
     pseudo = np.where(hidden, 0, y)
     pseudo[hidden] = guess
     weight = np.where(hidden, 0.1, 1.0)
-    by_hand = SupervisedSVC(costs=MATRIX, gamma=model._formula.gamma, **TIGHT).fit(X, pseudo, sample_weight=weight)
+    by_hand = SupervisedSVC(costs=MATRIX, gamma=model._formula.gamma, **TIGHT).fit(
+        X, pseudo, sample_weight=weight
+    )
     ours = LabelMeanSVC(costs=MATRIX, guard=False, **TIGHT).fit(X, y)
     np.testing.assert_allclose(ours.decision_function(X), by_hand.decision_function(X), atol=1e-6)
 
 
-# -- what is refused ----------------------------------------------------------------------------------------------
+# -- what is refused
+# ----------------------------------------------------------------------------------------------
 
 REFUSERS = [SupervisedSVC(), TransductiveSVC(), LabelMeanSVC(), LaplacianSVC(), MixtureClassifier()]
 BAD_COSTS = [
@@ -350,15 +400,23 @@ BAD_SAMPLE_COSTS = [
     (np.ones((60, 2)), r"sample_cost has shape \(60, 2\)"),
     (np.zeros(60), r"sample_cost\[0\] is 0.0"),
     (np.full((60, 3), np.nan), r"sample_cost\[0, 0\] is nan"),
-    (1 - np.eye(3)[np.arange(60) % 3], "column k is the cost of misclassifying the row if it is of class k"),
+    (
+        1 - np.eye(3)[np.arange(60) % 3],
+        "column k is the cost of misclassifying the row if it is of class k",
+    ),
     (np.ones((60, 3, 3)), "0 on the diagonal"),
-    ((1 - np.eye(3)) * (np.arange(60) != 1)[:, None, None], r"sample_cost\[1, 0\] is all 0: .* sample_weight 0"),
+    (
+        (1 - np.eye(3)) * (np.arange(60) != 1)[:, None, None],
+        r"sample_cost\[1, 0\] is all 0: .* sample_weight 0",
+    ),
     (np.ones((60, 2, 2)), r"shape \(60, 2, 2\) where \(60, 3, 3\) is needed"),
     (["expensive"] * 60, "array of numbers"),
 ]
 
 
-@pytest.mark.parametrize(("sample_cost", "message"), BAD_SAMPLE_COSTS, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("sample_cost", "message"), BAD_SAMPLE_COSTS, ids=lambda value: str(value)[:40]
+)
 def test_costs_of_rows_that_make_no_sense_are_refused(sample_cost, message):
     X, y, _ = blobs()
     with pytest.raises(ValueError, match=message):
@@ -368,7 +426,8 @@ def test_costs_of_rows_that_make_no_sense_are_refused(sample_cost, message):
 @pytest.mark.parametrize("shape", [(60,), (60, 3), (60, 3, 3)])
 def test_rows_that_take_no_part_may_cost_anything(shape):
     X, y, _ = blobs()
-    cost, weight = np.ones(shape) * (1 - np.eye(3) if len(shape) == 3 else 1), np.ones(60)
+    cost = np.ones(shape) * (1 - np.eye(3) if len(shape) == 3 else 1)
+    weight = np.ones(60)
     weight[:3] = 0
     model = LabelMeanSVC(gamma=0.1).fit(X, y, sample_weight=weight, sample_cost=cost)
     cost[:3] = np.array([0, -1, np.nan]).reshape(3, *[1] * (len(shape) - 1))

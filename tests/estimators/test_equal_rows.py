@@ -1,4 +1,6 @@
-"""Equal rows: all are found, and the fit on the distinct rows is the fit on all of them, coefficient boxes included."""
+"""Equal rows: all are found, and the fit on the distinct rows is the fit on all of them,
+coefficient boxes included.
+"""
 
 import numpy as np
 import pytest
@@ -25,7 +27,8 @@ def repeated(n_classes=2, n_distinct=60, n_rows=150, seed=0):
     )  # fmt: skip
     rng = np.random.default_rng(seed)
     drawn = rng.integers(0, n_distinct, n_rows)
-    X, y = X[drawn], y[drawn]
+    X = X[drawn]
+    y = y[drawn]
     X[np.abs(X) < 0.4] = 0
     y[::17] = (y[::17] + 1) % n_classes
     return X, y
@@ -49,17 +52,25 @@ def row_beta(model, n_rows):
 WEIGHTS = {"unweighted": None, "weighted": np.random.default_rng(5).choice([0, 0.5, 1, 3], 150)}
 
 
-@pytest.mark.parametrize("as_input", [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.parametrize(
+    "as_input", [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csr_array]
+)
 @pytest.mark.parametrize(("n_classes", "multi_class"), [(2, "ovo"), (3, "ovo"), (3, "ovr")])
 @pytest.mark.parametrize("weight", WEIGHTS.values(), ids=WEIGHTS)
 @pytest.mark.parametrize("with_costs", [False, True])
-def test_the_model_is_that_of_all_rows(monkeypatch, as_input, n_classes, multi_class, weight, with_costs):
+def test_the_model_is_that_of_all_rows(
+    monkeypatch, as_input, n_classes, multi_class, weight, with_costs
+):
     X, y = repeated(n_classes)
     costs = {c: 1.0 + 0.7 * c for c in range(n_classes)} if with_costs else None
-    merged, plain = fit_both(monkeypatch, as_input(X), y, weight, multi_class=multi_class, costs=costs, **TIGHT)
+    merged, plain = fit_both(
+        monkeypatch, as_input(X), y, weight, multi_class=multi_class, costs=costs, **TIGHT
+    )
     new = np.random.default_rng(1).normal(size=(40, X.shape[1]))
     for rows in (X, new):
-        np.testing.assert_allclose(merged.decision_function(rows), plain.decision_function(rows), rtol=0, atol=SAME)
+        np.testing.assert_allclose(
+            merged.decision_function(rows), plain.decision_function(rows), rtol=0, atol=SAME
+        )
     for ours, theirs in zip(records_of(merged), records_of(plain), strict=True):
         assert ours["objective"] == pytest.approx(theirs["objective"], rel=SAME)
         assert ours["problem"] == theirs["problem"]
@@ -69,9 +80,16 @@ def test_the_model_is_that_of_all_rows(monkeypatch, as_input, n_classes, multi_c
 @pytest.mark.parametrize("kernel", ["linear", "poly", "sigmoid", "rbf"])
 def test_every_kernel_with_a_formula_gives_the_same_model(monkeypatch, kernel):
     X, y = repeated()
-    parameters = {**TIGHT, "kernel": kernel, "gamma": 0.05, "coef0": 0.0 if kernel == "sigmoid" else 0.5}
+    parameters = {
+        **TIGHT,
+        "kernel": kernel,
+        "gamma": 0.05,
+        "coef0": 0.0 if kernel == "sigmoid" else 0.5,
+    }
     merged, plain = fit_both(monkeypatch, X, y, **parameters)
-    np.testing.assert_allclose(merged.decision_function(X), plain.decision_function(X), rtol=0, atol=SAME)
+    np.testing.assert_allclose(
+        merged.decision_function(X), plain.decision_function(X), rtol=0, atol=SAME
+    )
 
 
 def test_gamma_scale_is_that_of_all_rows(monkeypatch):
@@ -82,12 +100,17 @@ def test_gamma_scale_is_that_of_all_rows(monkeypatch):
 
 @pytest.mark.parametrize("weight", WEIGHTS.values(), ids=WEIGHTS)
 def test_the_coefficients_solve_the_problem_of_all_rows(weight):
-    """Feasible to the last bit, sums apart, and optimal by the conditions of Karush, Kuhn and Tucker."""
+    """Feasible to the last bit, sums apart, and optimal by the conditions of Karush, Kuhn and
+    Tucker.
+    """
     X, y = repeated()
     costs = {0: 1.0, 1: 1.7}
     model = SupervisedSVC(costs=costs, **TIGHT).fit(X, y, weight)
-    beta, sign = row_beta(model, len(X))[0], np.where(y == 1, 1.0, -1.0)
-    box = TIGHT["C"] * ((np.ones(len(X)) if weight is None else weight) * np.array([costs[c] for c in y]))
+    beta = row_beta(model, len(X))[0]
+    sign = np.where(y == 1, 1.0, -1.0)
+    box = TIGHT["C"] * (
+        (np.ones(len(X)) if weight is None else weight) * np.array([costs[c] for c in y])
+    )
     assert (beta * sign >= 0).all()
     assert (np.abs(beta) <= box).all()
     assert abs(beta.sum()) < 1e-10
@@ -102,7 +125,9 @@ def test_copies_share_the_coefficient_of_their_sum_by_weight():
     X, y = repeated()
     weight = np.random.default_rng(2).choice([0.5, 1, 3], len(X))
     found = find_repeats(X, y)
-    distinct = SupervisedSVC(**TIGHT).fit(X[found.first], y[found.first], np.bincount(found.group, weight))
+    distinct = SupervisedSVC(**TIGHT).fit(
+        X[found.first], y[found.first], np.bincount(found.group, weight)
+    )
     wanted = row_beta(distinct, len(found.first))[0]
     beta = row_beta(SupervisedSVC(**TIGHT).fit(X, y, weight), len(X))[0]
     np.testing.assert_allclose(np.bincount(found.group, beta), wanted, rtol=0, atol=SAME)
@@ -135,7 +160,8 @@ def test_every_repeat_is_found_and_nothing_else(dtype, n_columns, layout):
     rng = np.random.default_rng(n_columns)
     X = rng.normal(size=(120, n_columns)).astype(dtype)
     X[rng.random(X.shape) < 0.5] = 0
-    X, codes = X[rng.integers(0, 120, 700)], rng.integers(0, 2, 700)
+    X = X[rng.integers(0, 120, 700)]
+    codes = rng.integers(0, 2, 700)
     found = find_repeats(layout(X), codes)
     np.testing.assert_array_equal(found.group, groups_by_python(X, codes))
     np.testing.assert_array_equal(found.group[found.first], np.arange(len(found.first)))
@@ -146,7 +172,9 @@ def test_rows_that_only_share_a_fingerprint_stay_apart(monkeypatch):
     monkeypatch.setattr(equal_rows, "content_key", lambda X: np.zeros(X.shape[0]))
     X = np.array([[1.0, 0], [0, 1.0], [0, 1.0], [0, 0], [0, 0], [2.0, 0]])
     for rows in (X, sparse.csr_matrix(X)):
-        np.testing.assert_array_equal(find_repeats(rows, np.zeros(6, int)).group, [0, 1, 1, 2, 2, 3])
+        np.testing.assert_array_equal(
+            find_repeats(rows, np.zeros(6, int)).group, [0, 1, 1, 2, 2, 3]
+        )
 
 
 def test_equal_rows_are_found_between_others_with_their_fingerprint(monkeypatch):
@@ -155,7 +183,9 @@ def test_equal_rows_are_found_between_others_with_their_fingerprint(monkeypatch)
     for rows in (X, sparse.csr_matrix(X)):
         np.testing.assert_array_equal(find_equal_rows(rows).group, [0, 1, 0, 2, 1, 0])
         np.testing.assert_array_equal(find_equal_rows(rows).first, [0, 1, 3])
-        np.testing.assert_array_equal(find_repeats(rows, np.array([0, 0, 1, 0, 0, 1])).group, [0, 1, 2, 3, 1, 2])
+        np.testing.assert_array_equal(
+            find_repeats(rows, np.array([0, 0, 1, 0, 0, 1])).group, [0, 1, 2, 3, 1, 2]
+        )
 
 
 @pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix])
@@ -186,15 +216,20 @@ def test_identical_rows_with_different_labels_stay_apart():
 
 def test_minus_zero_is_zero():
     X = np.array([[0.0, 1.0], [-0.0, 1.0], [-0.0, -0.0], [0.0, 0.0]])
-    stored = sparse.csr_matrix((X.ravel(), [0, 1] * 4, [0, 2, 4, 6, 8]), shape=X.shape)  # its zeros are stored
+    stored = sparse.csr_matrix(
+        (X.ravel(), [0, 1] * 4, [0, 2, 4, 6, 8]), shape=X.shape
+    )  # its zeros are stored
     for rows in (X, stored):
         np.testing.assert_array_equal(find_repeats(rows, np.zeros(4, int)).group, [0, 0, 1, 1])
     assert stored.nnz == 8, "the user's matrix was changed"
 
 
 def test_sparse_rows_are_compared_by_what_they_mean():
-    """[3, 0, 2] three times: in order, out of order, and with the 3 in two pieces; then [3, 2, 0]."""
-    data, columns = [3.0, 2, 2, 3, 1, 2, 2, 3, 2], [0, 2, 2, 0, 0, 2, 0, 0, 1]
+    """[3, 0, 2] three times: in order, out of order, and with the 3 in two pieces; then [3, 2,
+    0].
+    """
+    data = [3.0, 2, 2, 3, 1, 2, 2, 3, 2]
+    columns = [0, 2, 2, 0, 0, 2, 0, 0, 1]
     X = sparse.csr_matrix((data, columns, [0, 2, 4, 7, 9]), shape=(4, 3))
     np.testing.assert_array_equal(find_repeats(X, np.zeros(4, int)).group, [0, 0, 0, 1])
     assert X.data.tolist() == data, "the user's matrix was changed"
@@ -226,16 +261,26 @@ def test_a_matrix_or_function_of_the_user_is_not_looked_into(monkeypatch, kernel
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(2, 4), st.integers(0, 10_000), st.sampled_from(["ovo", "ovr"]), st.sampled_from(["scale", 0.5]))
+@given(
+    st.integers(2, 4),
+    st.integers(0, 10_000),
+    st.sampled_from(["ovo", "ovr"]),
+    st.sampled_from(["scale", 0.5]),
+)
 def test_a_row_repeated_k_times_is_a_row_of_weight_k(most, seed, multi_class, gamma):
     rng = np.random.default_rng(seed)
-    X, y = rng.normal(size=(24, 3)), rng.permutation(np.arange(24) % 3)
+    X = rng.normal(size=(24, 3))
+    y = rng.permutation(np.arange(24) % 3)
     times = rng.integers(1, most + 1, 24)
     shuffled = rng.permutation(times.sum())
     parameters = {"multi_class": multi_class, "gamma": gamma, "tol": 1e-12}
     weighted = SupervisedSVC(**parameters).fit(X, y, sample_weight=times)
-    copied = SupervisedSVC(**parameters).fit(np.repeat(X, times, axis=0)[shuffled], np.repeat(y, times)[shuffled])
-    np.testing.assert_allclose(copied.decision_function(X), weighted.decision_function(X), rtol=0, atol=SAME)
+    copied = SupervisedSVC(**parameters).fit(
+        np.repeat(X, times, axis=0)[shuffled], np.repeat(y, times)[shuffled]
+    )
+    np.testing.assert_allclose(
+        copied.decision_function(X), weighted.decision_function(X), rtol=0, atol=SAME
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -250,7 +295,10 @@ def test_compiled_keys_put_rows_in_the_order_of_plain_ones(monkeypatch, dtype):
     monkeypatch.setattr(equal_rows, "MANY_NUMBERS", 1)
     compiled = equal_rows.content_key(X, rows)
     assert compiled == pytest.approx(plain, rel=1e-13)
-    same = (np.nan_to_num(X[rows], nan=equal_rows.GAP)[:, None] == np.nan_to_num(X[rows], nan=equal_rows.GAP)).all(2)
+    same = (
+        np.nan_to_num(X[rows], nan=equal_rows.GAP)[:, None]
+        == np.nan_to_num(X[rows], nan=equal_rows.GAP)
+    ).all(2)
     assert np.array_equal(compiled[:, None] == compiled, same)
 
 

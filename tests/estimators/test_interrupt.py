@@ -1,4 +1,9 @@
-"""Ctrl-C: a plain fit keeps the best model, the loop of someone else ends, and a second Ctrl-C ends everything."""
+"""Ctrl-C: a plain fit keeps the best model, the loop of someone else ends, and a second Ctrl-C
+ends everything.
+"""
+
+import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -6,8 +11,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_info
 
-from semisvm import MixtureClassifier, PreferenceClassifier, SupervisedSVC
+from semisvm import (
+    ClusterSVC,
+    LaplacianSVC,
+    MixtureClassifier,
+    PreferenceClassifier,
+    SupervisedSVC,
+)
 from semisvm.estimators import progress
 
 Y = np.arange(24) % 2
@@ -43,7 +55,10 @@ def test_one_ctrl_c_in_a_plain_fit_keeps_the_model(pressed):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_one_ctrl_c_in_a_pipeline_keeps_the_model(pressed):
-    assert make_pipeline(StandardScaler(), SupervisedSVC()).fit(X, Y)[-1].termination_condition_ == "interrupted"
+    assert (
+        make_pipeline(StandardScaler(), SupervisedSVC()).fit(X, Y)[-1].termination_condition_
+        == "interrupted"
+    )
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -51,7 +66,9 @@ def test_one_ctrl_c_in_a_pipeline_keeps_the_model(pressed):
     "loop",
     [
         GridSearchCV(SupervisedSVC(), {"C": [0.1, 1.0, 10.0]}, cv=2),
-        GridSearchCV(make_pipeline(StandardScaler(), SupervisedSVC()), {"supervisedsvc__C": [0.1, 1.0]}, cv=2),
+        GridSearchCV(
+            make_pipeline(StandardScaler(), SupervisedSVC()), {"supervisedsvc__C": [0.1, 1.0]}, cv=2
+        ),
     ],
     ids=["search", "search of pipelines"],
 )
@@ -89,3 +106,58 @@ def test_one_ctrl_c_ends_a_search_over_mixtures(monkeypatch):
     monkeypatch.setattr(gaussians, "estimate", interrupt)
     with pytest.raises(KeyboardInterrupt):
         GridSearchCV(MixtureClassifier(), {"n_components": [1, 2]}, cv=2).fit(X, Y)
+
+
+class PressAt:
+    """A trace function that presses Ctrl-C at one of the calls of Python functions, where Python
+    looks for signals. (Between two lines it does not always: a lock may be held there for ever.)
+    """
+
+    def __init__(self, at):
+        self.at = at
+        self.n_passed = 0
+
+    def __call__(self, frame, event, arg):
+        self.n_passed += 1
+        if self.n_passed == self.at:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+
+
+def fit_pressed_at(model, at):
+    """Fit, interrupted at an instant: "kept", "raised", or another error, which is raised; and how
+    many instants were passed.
+    """
+    before = sys.gettrace()
+    press = PressAt(at)
+    try:
+        sys.settrace(press)
+        model.fit(X, np.where(np.arange(24) < 12, Y, -1))
+        ending = "kept"
+    except KeyboardInterrupt:
+        ending = "raised"
+    finally:
+        sys.settrace(before)
+    return ending, press.n_passed
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("make", [LaplacianSVC, ClusterSVC], ids=lambda make: make.__name__)
+def test_ctrl_c_at_any_instant_is_kept_or_raised_and_leaves_the_process_as_it_was(
+    make, monkeypatch
+):
+    make().fit(X, Y)
+    limits = [pool["num_threads"] for pool in threadpool_info()]
+    filters = list(warnings.filters)
+    _, n_instants = fit_pressed_at(make(), at=-1)
+    endings = set()
+    for at in np.linspace(1, n_instants - 1, 30).astype(int):
+        monkeypatch.setattr(progress, "_interrupted_at", -np.inf)
+        model = make()
+        ending, _ = fit_pressed_at(model, at)
+        endings.add(ending)
+        if ending == "kept":
+            assert len(model.predict(X)) == 24
+        assert [pool["num_threads"] for pool in threadpool_info()] == limits
+        assert warnings.filters == filters
+    assert "raised" in endings

@@ -1,4 +1,6 @@
-"""MixtureClassifier: EM whose objective never falls, its closed form, its oracle, and its numbers."""
+"""MixtureClassifier: EM whose objective never falls, its closed form, its oracle, and its
+numbers.
+"""
 
 import warnings
 
@@ -40,9 +42,13 @@ def blobs(seed, n=60, p=3, n_classes=3, n_labels=12, spread=1.0):
 def test_the_objective_never_falls(seed, kind, n_components, n_labels, ridge, scale, weighted):
     X, y, _ = blobs(seed, n_labels=n_labels)
     weight = np.random.default_rng(seed).uniform(0.1, 3, len(y)) if weighted else None
-    model = MixtureClassifier(n_components, covariance_type=kind, reg_covar=ridge, tol=1e-9, random_state=0)
+    model = MixtureClassifier(
+        n_components, covariance_type=kind, reg_covar=ridge, tol=1e-9, random_state=0
+    )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # some of these take more than 200 iterations
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # some of these take more than 200 iterations
         model.fit(scale * X, y, weight)
     objectives = [record["objective"] for record in records_of(model)]
     falls = np.diff(objectives) < -1e-9 * (1 + np.abs(objectives[:-1]))
@@ -72,16 +78,23 @@ def test_probabilities_are_bayes_rule_of_the_densities():
     X, _, true = blobs(1, n=90, p=2)
     model = MixtureClassifier(covariance_type="full").fit(X, true)
     joint = np.stack(
-        [model.weights_[c] * multivariate_normal(model.means_[c], model.covariances_[c]).pdf(X) for c in range(3)],
+        [
+            model.weights_[c] * multivariate_normal(model.means_[c], model.covariances_[c]).pdf(X)
+            for c in range(3)
+        ],
         axis=1,
     )
-    np.testing.assert_allclose(model.predict_proba(X), joint / joint.sum(axis=1, keepdims=True), atol=1e-5)
+    np.testing.assert_allclose(
+        model.predict_proba(X), joint / joint.sum(axis=1, keepdims=True), atol=1e-5
+    )
 
 
 def as_gaussian_mixture(model, kind):
     """scikit-learn's mixture with the parameters of ours."""
     theirs = GaussianMixture(len(model.weights_), covariance_type=kind)
-    theirs.weights_, theirs.means_, theirs.covariances_ = model.weights_, model.means_, model.covariances_
+    theirs.weights_ = model.weights_
+    theirs.means_ = model.means_
+    theirs.covariances_ = model.covariances_
     theirs.precisions_cholesky_ = _compute_precision_cholesky(model.covariances_, kind)
     return theirs
 
@@ -174,7 +187,8 @@ def test_several_components_learn_a_class_of_two_parts():
 
 def test_ctrl_c_keeps_the_last_iteration(monkeypatch):
     X, y, _ = blobs(8, spread=3.0)
-    calls, estimate = [], gaussians.estimate
+    calls = []
+    estimate = gaussians.estimate
 
     def interrupted(*arguments):
         calls.append(1)
@@ -224,12 +238,19 @@ def test_the_history_has_a_record_of_every_iteration():
 def test_for_two_classes_it_is_the_log_odds_that_costs_shift(n_components, costs):
     X, y, _ = blobs(10, n_classes=2, spread=3.0)
     model = MixtureClassifier(n_components, costs=costs, random_state=0).fit(X, y)
-    decision, proba = model.decision_function(X), model.predict_proba(X)
+    decision = model.decision_function(X)
+    proba = model.predict_proba(X)
     shift = {"None": 1.0, "{0: 1.0, 1: 8.0}": 8.0}.get(str(costs), 0.5 / 3)
     assert decision.shape == (60,)
     np.testing.assert_allclose(np.exp(decision), proba[:, 1] / proba[:, 0] * shift, rtol=1e-9)
     np.testing.assert_array_equal(model.predict(X), (decision > 0).astype(int))
-    matrix = np.array([[0, 1], [1, 0]]) if costs is None else np.array([[0, 1], [8, 0]]) if "8" in str(costs) else costs
+    matrix = (
+        np.array([[0, 1], [1, 0]])
+        if costs is None
+        else np.array([[0, 1], [8, 0]])
+        if "8" in str(costs)
+        else costs
+    )
     np.testing.assert_array_equal(model.predict(X), (proba @ matrix).argmin(axis=1))
     assert set(model.predict(X)) == {0, 1}
 
@@ -237,7 +258,8 @@ def test_for_two_classes_it_is_the_log_odds_that_costs_shift(n_components, costs
 def test_for_more_classes_it_is_the_log_probability_or_minus_the_expected_cost():
     X, y, _ = blobs(11, spread=3.0)
     costs = np.array([[0.0, 1.0, 7.0], [3.0, 0.0, 0.5], [2.0, 10.0, 0.0]])
-    plain, aware = MixtureClassifier().fit(X, y), MixtureClassifier(costs=costs).fit(X, y)
+    plain = MixtureClassifier().fit(X, y)
+    aware = MixtureClassifier(costs=costs).fit(X, y)
     np.testing.assert_allclose(plain.decision_function(X), plain.predict_log_proba(X))
     np.testing.assert_allclose(aware.decision_function(X), -aware.predict_proba(X) @ costs)
     for model in (plain, aware):
@@ -253,13 +275,18 @@ def test_its_score_looks_at_the_labeled_rows_only():
 
 
 def test_the_paper_s_failing_column_does_not_fail():
-    """Notes: A1 .939 (sd .008), A2 with 2I .915 (sd .008); Bayes .941, .924; nothing above .824 with 4I, .62 on B1."""
+    """Notes: A1 .939 (sd .008), A2 with 2I .915 (sd .008); Bayes .941, .924; nothing above .824
+    with 4I, .62 on B1.
+    """
     a1 = mean_accuracy(draw_a1, lambda r: MixtureClassifier(), 0.9, 6)
     assert abs(a1 - 0.939) < 0.006 + 3 * 0.008 / np.sqrt(6)
     assert a1 < 0.941 + 0.006
     a2 = mean_accuracy(lambda n, rng: draw_a2(n, rng, 2), lambda r: MixtureClassifier(), 0.8, 6)
     assert abs(a2 - 0.915) < 0.01 + 3 * 0.008 / np.sqrt(6)
-    assert mean_accuracy(lambda n, rng: draw_a2(n, rng, 4), lambda r: MixtureClassifier(), 0.8, 6) < 0.834
+    assert (
+        mean_accuracy(lambda n, rng: draw_a2(n, rng, 4), lambda r: MixtureClassifier(), 0.8, 6)
+        < 0.834
+    )
     assert mean_accuracy(draw_b1, lambda r: MixtureClassifier(), 0.8, 6) < 0.63
 
 
@@ -268,7 +295,8 @@ def test_tied_covariances_are_right_for_iris():
     scores = []
     for r in range(10):
         rows = np.random.default_rng(r).permutation(150)
-        train, test = rows[:100], rows[100:]
+        train = rows[:100]
+        test = rows[100:]
         hidden = np.where(np.arange(100) < 30, y[train], -1)
         model = MixtureClassifier(covariance_type="tied", reg_covar=1e-2).fit(X[train], hidden)
         scores.append(model.score(X[test], y[test]))
@@ -302,8 +330,12 @@ def test_a_component_without_rows_is_no_warning():
         ("diag", 4, True),
     ],
 )
-def test_em_begins_with_variances_within_the_classes_where_labels_are_few(kind, n_labels, is_enough):
-    """With three features: a covariance of its own takes more rows than features, or more than one per variance."""
+def test_em_begins_with_variances_within_the_classes_where_labels_are_few(
+    kind, n_labels, is_enough
+):
+    """With three features: a covariance of its own takes more rows than features, or more than
+    one per variance.
+    """
     X, y, _ = blobs(5, n_classes=2, n_labels=n_labels)
     labeled = y != -1
     means = np.stack([X[y == k].mean(axis=0) for k in (0, 1)])
@@ -322,5 +354,7 @@ def test_em_begins_with_variances_within_the_classes_where_labels_are_few(kind, 
     else:
         within = (centered**2).mean(axis=0)
         within = np.where(within > 0, within, X.var(axis=0)) + 0.5
-        expected = {"full": [np.diag(within)] * 2, "tied": np.diag(within), "diag": [within] * 2}[kind]
+        expected = {"full": [np.diag(within)] * 2, "tied": np.diag(within), "diag": [within] * 2}[
+            kind
+        ]
     np.testing.assert_allclose(iterations.gaussians.covariances, expected, atol=1e-12)

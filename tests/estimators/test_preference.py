@@ -1,4 +1,6 @@
-"""PreferenceSVC: thresholds and what is known about them, certificates, several classes, and bad input."""
+"""PreferenceSVC: thresholds and what is known about them, certificates, several classes, and bad
+input.
+"""
 
 import traceback
 import warnings
@@ -17,18 +19,21 @@ from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import check_classifiers_train
 
 from histories import records_of
-from preference_data import noisy_clouds, overlapping, three_classes
+from preference_data import noisy_clouds, overlapping, preference_svc, three_classes
 from semisvm import PreferenceSVC, dual
-from semisvm import primal as forms
+from semisvm import machines as forms
 from semisvm.decision import choose
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.estimators.preference import _plan
-from semisvm.estimators.preference._plan import draw_certificate_rows, draw_folds, make_plan
+from semisvm.estimators.preference._plan import draw_folds
+from semisvm.estimators.targets import draw_certificate_rows, make_plan
 from semisvm.labels import Labels, encode
 
 
 def test_without_unlabeled_rows_it_is_the_svm_with_a_cross_fitted_threshold():
-    """Oracle: scikit-learn's SVC, refitted without each fold, and the best F1 over all thresholds."""
+    """Oracle: scikit-learn's SVC, refitted without each fold, and the best F1 over all
+    thresholds.
+    """
     X, y, _ = overlapping(0, n=80, n_labeled=80)
     model = PreferenceSVC(C=2, gamma=0.3, tol=1e-8, random_state=5).fit(X, y)
     sign = np.where(y == 1, 1, -1)
@@ -41,7 +46,9 @@ def test_without_unlabeled_rows_it_is_the_svm_with_a_cross_fitted_threshold():
     assert_allclose(model.calibration_scores_[1], scores.mean(axis=0), atol=1e-5)
     point = choose(scores.mean(axis=0), sign, level="cross-fitted")
     machine = SVC(C=2, gamma=0.3, tol=1e-8).fit(X, y)
-    assert_allclose(model.decision_function(X), machine.decision_function(X) - point.threshold, atol=1e-5)
+    assert_allclose(
+        model.decision_function(X), machine.decision_function(X) - point.threshold, atol=1e-5
+    )
     assert model.operating_point_.counts == point.counts
     assert model.operating_point_.level == "cross-fitted"
 
@@ -50,7 +57,7 @@ def test_without_unlabeled_rows_it_is_the_svm_with_a_cross_fitted_threshold():
 @pytest.mark.parametrize("target", [{"min_precision": 0.8}, {"min_recall": 0.9}, {}])
 def test_the_calibration_rows_keep_what_was_asked(calibration, target):
     X, y, _ = overlapping(1)
-    model = PreferenceSVC(calibration=calibration, random_state=0, **target).fit(X, y)
+    model = preference_svc(calibration=calibration, random_state=0, **target).fit(X, y)
     point = model.operating_point_
     assert point.reached
     accepted = model.calibration_scores_[1] > point.threshold
@@ -63,7 +70,7 @@ def test_the_calibration_rows_keep_what_was_asked(calibration, target):
 @pytest.mark.parametrize("calibration", ["cross", "part"])
 def test_the_audit_sets_three_steps_side_by_side(calibration):
     X, y, _ = overlapping(2)
-    model = PreferenceSVC(calibration=calibration, random_state=0).fit(X, y)
+    model = preference_svc(calibration=calibration, random_state=0).fit(X, y)
     assert list(model.audit_) == ["supervised", "supervised + threshold", "with unlabeled"]
     alone, threshold, unlabeled = model.audit_.values()
     assert alone.threshold == 0
@@ -81,8 +88,12 @@ def test_predict_accepts_what_is_above_the_threshold():
     X, y, _ = overlapping(0)
     model = PreferenceSVC(min_recall=0.95, random_state=0).fit(X, y)
     assert model.threshold_[0] == model.operating_point_.threshold != 0
-    machine = rbf_kernel(X, model.support_vectors_, gamma=model._formula.gamma) @ model.dual_coef_[0]
-    assert_allclose(model.decision_function(X), machine + model.intercept_[0] - model.threshold_[0], atol=1e-5)
+    machine = (
+        rbf_kernel(X, model.support_vectors_, gamma=model._formula.gamma) @ model.dual_coef_[0]
+    )
+    assert_allclose(
+        model.decision_function(X), machine + model.intercept_[0] - model.threshold_[0], atol=1e-5
+    )
     assert_array_equal(model.predict(X), (model.decision_function(X) > 0).astype(int))
     assert_array_equal(model.transduction_[y < 0], model.predict(X)[y < 0])
     assert_array_equal(model.transduction_[y >= 0], y[y >= 0])
@@ -100,7 +111,7 @@ def test_a_constant_keeps_the_order_of_scores_and_stays_finite():
 @pytest.mark.parametrize("calibration", ["cross", "part"])
 def test_the_same_random_state_gives_the_same_model(calibration):
     X, y, _ = overlapping(0)
-    model = PreferenceSVC(calibration=calibration, random_state=3)
+    model = preference_svc(calibration=calibration, random_state=3)
     one, other = (clone(model).fit(X, y) for _ in range(2))
     assert_array_equal(one.decision_function(X), other.decision_function(X))
     assert one.operating_point_ == other.operating_point_
@@ -114,8 +125,13 @@ def test_soft_labels_join_where_they_help():
     assert len(chosen) == 1
     assert chosen[0]["share"] > 0
     assert records[0]["candidate"] == "supervised"
-    assert (model.labeled_iter_ > 0).sum() == chosen[0]["soft_positive"] + chosen[0]["soft_negative"]
-    assert model.audit_["with unlabeled"].f_score.value > model.audit_["supervised + threshold"].f_score.value
+    assert (model.labeled_iter_ > 0).sum() == chosen[0]["soft_positive"] + chosen[0][
+        "soft_negative"
+    ]
+    assert (
+        model.audit_["with unlabeled"].f_score.value
+        > model.audit_["supervised + threshold"].f_score.value
+    )
     alone = PreferenceSVC(C=10, gamma=0.1, random_state=0).fit(X[y >= 0], y[y >= 0])
     assert (model.predict(X) == truth).mean() > (alone.predict(X) == truth).mean() + 0.05
 
@@ -137,22 +153,26 @@ def test_a_limit_that_comes_during_the_choice_leaves_the_supervised_machine_with
 
 def rows_of_certificate(model, y):
     """The rows that a fitted model kept for its certificate."""
-    asked = ("min_precision", "min_recall", "confidence", "calibration", "calibration_size", "random_state")
-    return np.flatnonzero(make_plan(encode(y), **{name: getattr(model, name) for name in asked}).certifies)
+    names = ("min_precision", "min_recall", "confidence", "random_state")
+    asked = {name: getattr(model, name) for name in names}
+    plan = make_plan(encode(y), certificate_share=model.calibration_size, **asked)
+    return np.flatnonzero(plan.certifies)
 
 
 @pytest.mark.parametrize("costs", [None, {0: 1.0, 1: 3.0}])
 def test_a_certificate_is_made_on_labels_that_do_not_train(costs):
-    """Without these rows the machine is the same: neither their labels nor their features have a part in it."""
+    """Without these rows the machine is the same: neither their labels nor their features have a
+    part in it.
+    """
     X, y, _ = overlapping(0, n=600, n_labeled=400)
     asked = {"calibration": "full", "min_recall": 0.7, "costs": costs}
-    model = PreferenceSVC(**asked, confidence=0.9, random_state=0).fit(X, y)
+    model = preference_svc(**asked, confidence=0.9, random_state=0).fit(X, y)
     kept = rows_of_certificate(model, y)
     assert abs(len(kept) - 200) <= 1
     assert model.operating_point_.level == "certified"
     assert model.operating_point_.counts.rows == len(kept)
     without = np.delete(np.arange(len(y)), kept)
-    alone = PreferenceSVC(**asked, gamma=model._formula.gamma).fit(X[without], y[without])
+    alone = preference_svc(**asked, gamma=model._formula.gamma).fit(X[without], y[without])
     machine = alone.decision_function(X) + alone.threshold_[0]
     assert_allclose(model.decision_function(X) + model.threshold_[0], machine, atol=1e-6)
     assert_allclose(model.calibration_scores_[1], machine[kept], atol=1e-6)
@@ -160,9 +180,14 @@ def test_a_certificate_is_made_on_labels_that_do_not_train(costs):
 
 
 def test_certificate_rows_are_drawn_without_looking_at_the_classes():
-    """The number of positives is then hypergeometric, as in any random half; a rare class keeps what it needs."""
+    """The number of positives is then hypergeometric, as in any random half; a rare class keeps
+    what it needs.
+    """
     codes = np.repeat([0, 1, -1], [60, 40, 100])
-    masks = [draw_certificate_rows(Labels(np.arange(2), codes), 0.5, check_random_state(seed)) for seed in range(400)]
+    masks = [
+        draw_certificate_rows(Labels(np.arange(2), codes), 0.5, check_random_state(seed))
+        for seed in range(400)
+    ]
     assert {mask.sum() for mask in masks} == {50}
     assert not any(mask[codes < 0].any() for mask in masks)
     positives = np.array([mask[codes == 1].sum() for mask in masks])
@@ -175,13 +200,15 @@ def test_certificate_rows_are_drawn_without_looking_at_the_classes():
 
 
 def test_certified_targets_hold_in_the_promised_share_of_worlds():
-    """60 small worlds at 80% confidence: the target breaks in at most a fifth of them, up to chance (12 + 2 * 3.1)."""
+    """60 small worlds at 80% confidence: the target breaks in at most a fifth of them, up to
+    chance (12 + 2 * 3.1).
+    """
     broken = reached = 0
     for seed in range(60):
         X, y, truth = overlapping(seed, n=1600, n_labeled=200, share_positive=0.4, arranges=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            model = PreferenceSVC(
+            model = preference_svc(
                 kernel="linear", C=0.1, calibration="full", adjust=None, max_rounds=1, min_precision=0.75,
                 confidence=0.8, random_state=0,
             ).fit(X[:200], y[:200])  # fmt: skip
@@ -197,7 +224,8 @@ def test_certified_targets_hold_in_the_promised_share_of_worlds():
 def test_what_cannot_be_certified_says_how_many_labels_it_would_take():
     X, y, _ = overlapping(0, n=200, n_labeled=30)
     with pytest.warns(
-        UserWarning, match="can't be certified at 90% confidence from 15 labels.*perfect record needs 45"
+        UserWarning,
+        match="can't be certified at 90% confidence from 15 labels.*perfect record needs 45",
     ):
         model = PreferenceSVC(min_precision=0.95, confidence=0.9, random_state=0).fit(X, y)
     assert model.operating_point_.level == "certified"
@@ -209,7 +237,9 @@ def test_what_cannot_be_certified_says_how_many_labels_it_would_take():
 
 def test_several_classes_have_targets_of_their_own():
     X, y, truth = three_classes()
-    model = PreferenceSVC(min_precision={"spam": 0.95}, min_recall={"offer": 0.9}, random_state=0).fit(X, y)
+    model = PreferenceSVC(
+        min_precision={"spam": 0.95}, min_recall={"offer": 0.9}, random_state=0
+    ).fit(X, y)
     points = model.operating_points_
     assert list(points) == ["ham", "offer", "spam"]
     assert points["spam"].target.min_precision == 0.95
@@ -231,15 +261,25 @@ def test_several_classes_have_targets_of_their_own():
 
 def test_one_number_is_asked_of_every_class():
     X, y, _ = three_classes()
-    model = PreferenceSVC(min_recall=0.8, calibration="part", random_state=0).fit(X, y)
+    model = preference_svc(min_recall=0.8, calibration="part", random_state=0).fit(X, y)
     assert {point.target.min_recall for point in model.operating_points_.values()} == {0.8}
-    assert {record.problem for record in model.history_} == {"ham vs rest", "offer vs rest", "spam vs rest"}
+    assert {record.problem for record in model.history_} == {
+        "ham vs rest",
+        "offer vs rest",
+        "spam vs rest",
+    }
 
 
 def test_a_certificate_for_the_classes_that_have_a_target():
     X, y, _ = three_classes(n=900, n_labeled=600)
-    model = PreferenceSVC(min_recall={"spam": 0.7}, confidence=0.9, calibration="full", random_state=0).fit(X, y)
-    assert [point.level for point in model.operating_points_.values()] == ["empirical", "empirical", "certified"]
+    model = preference_svc(
+        min_recall={"spam": 0.7}, confidence=0.9, calibration="full", random_state=0
+    ).fit(X, y)
+    assert [point.level for point in model.operating_points_.values()] == [
+        "empirical",
+        "empirical",
+        "certified",
+    ]
 
 
 def test_both_targets_at_once():
@@ -253,7 +293,9 @@ def test_both_targets_at_once():
 
 def test_targets_that_are_impossible_together_say_so_and_give_the_nearest():
     X, y, _ = overlapping(1)
-    with pytest.warns(UserWarning, match=r"Class 1: No threshold gives precision 0.99 and recall 0.99 on these 60"):
+    with pytest.warns(
+        UserWarning, match=r"Class 1: No threshold gives precision 0.99 and recall 0.99 on these 60"
+    ):
         model = PreferenceSVC(min_precision=0.99, min_recall=0.99, random_state=0).fit(X, y)
     assert not model.operating_point_.reached
     assert set(model.predict(X)) == {0, 1}
@@ -266,19 +308,28 @@ def test_targets_that_are_impossible_together_say_so_and_give_the_nearest():
 def test_sparse_rows_and_kernel_matrices_give_the_same(calibration):
     X, y, _ = overlapping(0, n=150)
     how = {"calibration": calibration, "tol": 1e-8, "random_state": 0}
-    dense = PreferenceSVC(gamma=0.3, **how).fit(X, y)
-    loose = PreferenceSVC(gamma=0.3, **how).fit(sparse.csr_matrix(X), y)
+    dense = preference_svc(gamma=0.3, **how).fit(X, y)
+    loose = preference_svc(gamma=0.3, **how).fit(sparse.csr_matrix(X), y)
     K = rbf_kernel(X, gamma=0.3)
-    given = PreferenceSVC(kernel="precomputed", **how).fit(K, y)
-    assert_allclose(loose.decision_function(sparse.csr_matrix(X)), dense.decision_function(X), atol=1e-5)
+    given = preference_svc(kernel="precomputed", **how).fit(K, y)
+    assert_allclose(
+        loose.decision_function(sparse.csr_matrix(X)), dense.decision_function(X), atol=1e-5
+    )
     assert_allclose(given.decision_function(K), dense.decision_function(X), atol=1e-5)
 
 
 def test_a_certificate_from_a_kernel_matrix():
     X, y, _ = overlapping(0, n=300, n_labeled=200)
-    how = {"min_recall": 0.7, "confidence": 0.9, "calibration": "full", "tol": 1e-8, "random_state": 0}
+    how = {
+        "min_recall": 0.7,
+        "confidence": 0.9,
+        "calibration": "full",
+        "tol": 1e-8,
+        "random_state": 0,
+    }
     K = rbf_kernel(X, gamma=0.3)
-    given, rows = PreferenceSVC(kernel="precomputed", **how).fit(K, y), PreferenceSVC(gamma=0.3, **how).fit(X, y)
+    given = preference_svc(kernel="precomputed", **how).fit(K, y)
+    rows = preference_svc(gamma=0.3, **how).fit(X, y)
     assert_allclose(given.calibration_scores_[1], rows.calibration_scores_[1], atol=1e-5)
     assert_allclose(given.decision_function(K), rows.decision_function(X), atol=1e-5)
 
@@ -287,7 +338,8 @@ def test_a_row_without_weight_has_no_part_not_even_in_the_certificate():
     X, y, _ = overlapping(0, n=300, n_labeled=200)
     weight = np.where(np.arange(300) % 3 == 0, 0.0, 1.0)
     asked = PreferenceSVC(min_recall=0.7, confidence=0.9, gamma=0.3, random_state=0)
-    model, without = clone(asked).fit(X, y, sample_weight=weight), clone(asked).fit(X[weight > 0], y[weight > 0])
+    model = clone(asked).fit(X, y, sample_weight=weight)
+    without = clone(asked).fit(X[weight > 0], y[weight > 0])
     assert (weight[model.support_] > 0).all()
     assert_array_equal(model.calibration_scores_[1], without.calibration_scores_[1])
     assert model.operating_point_ == without.operating_point_
@@ -297,7 +349,9 @@ def test_more_unlabeled_rows_than_the_choice_can_afford_are_labeled_all_the_same
     monkeypatch.setattr(_plan, "POOL_SIZE", 50)
     X, y, _ = overlapping(0)
     model = PreferenceSVC(random_state=0).fit(X, y)
-    assert max(record["soft_positive"] + record["soft_negative"] for record in records_of(model)) == 50
+    assert (
+        max(record["soft_positive"] + record["soft_negative"] for record in records_of(model)) == 50
+    )
     assert_array_equal(model.transduction_[y < 0], model.predict(X)[y < 0])
 
 
@@ -305,7 +359,7 @@ def test_more_unlabeled_rows_than_the_choice_can_afford_are_labeled_all_the_same
 @pytest.mark.parametrize("max_iter", [1, 40, 200])
 def test_a_limit_leaves_a_usable_model(calibration, max_iter):
     X, y, _ = overlapping(0)
-    model = PreferenceSVC(calibration=calibration, C=10, max_iter=max_iter, random_state=0)
+    model = preference_svc(calibration=calibration, C=10, max_iter=max_iter, random_state=0)
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         model.fit(X, y)
     assert model.termination_condition_ == "max_iter"
@@ -314,10 +368,12 @@ def test_a_limit_leaves_a_usable_model(calibration, max_iter):
 
 
 def test_costs_and_C_unlabeled_are_prices():
-    """A positive row that costs three times as much is three rows; with a soft price near 0, soft labels do nothing."""
+    """A positive row that costs three times as much is three rows; with a soft price near 0,
+    soft labels do nothing.
+    """
     X, y, _ = overlapping(0)
     how = {"calibration": "full", "adjust": None, "tol": 1e-8, "gamma": 0.3}
-    costly = PreferenceSVC(costs={0: 1.0, 1: 3.0}, C_unlabeled=1e-9, **how).fit(X, y)
+    costly = preference_svc(costs={0: 1.0, 1: 3.0}, C_unlabeled=1e-9, **how).fit(X, y)
     oracle = SVC(class_weight={1: 3.0}, gamma=0.3, tol=1e-8).fit(X[y >= 0], y[y >= 0])
     assert_allclose(costly.decision_function(X), oracle.decision_function(X), atol=1e-4)
 
@@ -331,14 +387,17 @@ BAD = [
     ({"min_recall": {1: 1.5}}, r"min_recall must lie in \(0, 1\], got 1.5"),
     ({"min_precision": {7: 0.5}}, r"min_precision names the class 7, but the classes are \[0, 1\]"),
     ({"min_precision": {0: 0.5}}, "with two classes the targets are those of the second one, 1"),
-    ({"confidence": 0.9}, "confidence=0.9 is for a minimum precision or recall, and none is asked for"),
+    (
+        {"confidence": 0.9},
+        "confidence=0.9 is for a minimum precision or recall, and none is asked for",
+    ),
     ({"confidence": 1.0, "min_recall": 0.5}, "confidence"),
     ({"calibration": "half"}, "calibration"),
-    ({"pool": "shrink"}, "pool"),
-    ({"adjust": "worst"}, "adjust"),
+    ({"calibration": "part", "pool": "shrink"}, "pool"),
+    ({"calibration": "part", "adjust": "worst"}, "adjust"),
     ({"calibration_size": 1.0}, "calibration_size"),
     ({"C_unlabeled": 0}, "C_unlabeled"),
-    ({"max_rounds": 0}, "max_rounds"),
+    ({"calibration": "part", "max_rounds": 0}, "max_rounds"),
 ]
 
 
@@ -346,7 +405,7 @@ BAD = [
 def test_bad_parameters_are_refused_in_one_sentence(parameters, sentence):
     X, y, _ = overlapping(0)
     with pytest.raises(ValueError, match=sentence):
-        PreferenceSVC(**parameters).fit(X, y)
+        preference_svc(**parameters).fit(X, y)
 
 
 @pytest.mark.parametrize("calibration", ["cross", "part"])
@@ -355,10 +414,13 @@ def test_a_class_with_a_single_label_is_refused(calibration):
     y = np.full(len(y), -1)
     y[np.flatnonzero(truth == 0)[:20]] = 0
     y[np.flatnonzero(truth == 1)[0]] = 1
-    with pytest.raises(ValueError, match=f"calibration='{calibration}' needs at least 2 labeled rows.*class 1 has 1:"):
-        PreferenceSVC(calibration=calibration).fit(X, y)
+    with pytest.raises(
+        ValueError,
+        match=r"needs at least 2 labeled rows.*class 1 has 1.*: label more rows of it",
+    ):
+        preference_svc(calibration=calibration).fit(X, y)
     with pytest.raises(ValueError, match="each class needs at least two, and class 1 has 1"):
-        PreferenceSVC(calibration=calibration, confidence=0.9, min_recall=0.5).fit(X, y)
+        preference_svc(calibration=calibration, confidence=0.9, min_recall=0.5).fit(X, y)
 
 
 def test_too_few_labels_beside_those_of_the_certificate_are_refused():
@@ -386,7 +448,9 @@ def test_costs_of_single_rows_are_not_a_parameter():
 
 def test_warnings_point_at_the_line_that_called_fit():
     X, y, _ = overlapping(1)
-    with pytest.warns((UserWarning, ConvergenceWarning), match="No threshold gives|ended early") as told:
+    with pytest.warns(
+        (UserWarning, ConvergenceWarning), match="No threshold gives|ended early"
+    ) as told:
         PreferenceSVC(min_precision=0.99, min_recall=0.99, max_iter=300, random_state=0).fit(X, y)
     assert len(told) == 2
     assert {warning.filename for warning in told} == {__file__}
@@ -400,21 +464,29 @@ def test_score_counts_labeled_rows_only():
 
 
 @pytest.mark.parametrize("calibration", ["cross", "part"])
-def test_the_solver_is_at_most_the_eighth_frame_below_fit_where_soft_rows_train(calibration, monkeypatch):
+def test_the_solver_is_at_most_the_eighth_frame_below_fit_where_soft_rows_train(
+    calibration, monkeypatch
+):
     depths = []
 
     def count(*arguments, solver, **settings):
-        names = [frame.name for frame in traceback.extract_stack() if "/semisvm/estimators/" in frame.filename]
+        names = [
+            frame.name
+            for frame in traceback.extract_stack()
+            if "/semisvm/estimators/" in frame.filename
+        ]
         depths.append(len(names) - 1 - names.index("fit"))
         return solver(*arguments, **settings)
 
     monkeypatch.setattr(forms, "solve", partial(count, solver=dual.solve))
     monkeypatch.setattr(forms, "solve_many", partial(count, solver=dual.solve_many))
     X, y, _ = noisy_clouds()
-    PreferenceSVC(C=10, gamma=0.1, calibration=calibration, random_state=0).fit(X, y)
+    preference_svc(C=10, gamma=0.1, calibration=calibration, random_state=0).fit(X, y)
     assert max(depths) <= 7
 
 
 def test_the_rest_of_the_contract_of_training_holds_without_probabilities():
-    """With probabilities scikit-learn expects predict to give the most probable class; thresholds are for another."""
-    check_classifiers_train("PreferenceSVC", PreferenceSVC(calibration="full"))
+    """With probabilities scikit-learn expects predict to give the most probable class;
+    thresholds are for another.
+    """
+    check_classifiers_train("PaperPreferenceSVC", preference_svc(calibration="full"))

@@ -9,14 +9,13 @@ from sklearn.utils import check_random_state
 
 from histories import records_of
 from preference_data import overlapping
-from semisvm import PreferenceSVC
-from semisvm.datasets import hide, load, split
 from semisvm.decision import Target
 from semisvm.estimators.equal_rows import EqualRows
 from semisvm.estimators.preference._learner import Learner
-from semisvm.estimators.preference._paper import PaperRounds
-from semisvm.estimators.preference._plan import split_labels
-from semisvm.kernels import CachedRows
+from semisvm.estimators.preference.paper import PaperPreferenceSVC, PaperRounds, split_labels
+from semisvm.kernels.rows import CachedRows
+from semisvm.model_selection import hide, split
+from studies.data import load
 
 
 def counts_at(scores, sign, threshold):
@@ -36,11 +35,18 @@ def cuts(scores):
 def naive_adjust(scores, sign, rule, min_precision, min_recall):
     """The adjusting step by trying every threshold, one preference at most."""
     p, r, _ = counts_at(scores, sign, 0.0)
-    need_p, need_r = min_precision or 0.0, min_recall or 0.0
+    need_p = min_precision or 0.0
+    need_r = min_recall or 0.0
     if p < need_p:
-        if not (scores > 0).any():  # nothing is accepted: take the fewest rows that give the precision
+        if not (
+            scores > 0
+        ).any():  # nothing is accepted: take the fewest rows that give the precision
             enough = [t for t in cuts(scores)[1:] if counts_at(scores, sign, t)[0] >= need_p]
-            return enough[0] if enough else max(cuts(scores), key=lambda t: counts_at(scores, sign, t)[::2])
+            return (
+                enough[0]
+                if enough
+                else max(cuts(scores), key=lambda t: counts_at(scores, sign, t)[::2])
+            )
         rising = [t for t in cuts(scores)[::-1] if (scores > t).sum() <= (scores > 0).sum()]
         enough = [t for t in rising if counts_at(scores, sign, t)[0] >= need_p]
         return enough[0] if enough else max(rising, key=lambda t: counts_at(scores, sign, t)[::2])
@@ -50,18 +56,39 @@ def naive_adjust(scores, sign, rule, min_precision, min_recall):
     if rule == "paper" and p != r and p > 0:
         return naive_adjust(scores, sign, "best", *((r, None) if p < r else (None, p)))
     fits = [
-        t for t in cuts(scores) if counts_at(scores, sign, t)[0] >= need_p and counts_at(scores, sign, t)[1] >= need_r
+        t
+        for t in cuts(scores)
+        if counts_at(scores, sign, t)[0] >= need_p and counts_at(scores, sign, t)[1] >= need_r
     ]
     return max(fits, key=lambda t: counts_at(scores, sign, t)[2])
 
 
-def naive_rounds(X, sign, trains, calibrates, *, pool, rule, C, gamma, min_precision=None, min_recall=None, most=20):
-    """The paper's loop with refits in each round: the soft labels after each round, and the best candidate."""
-    soft, seen, best, rounds = np.where(trains, sign, 0), [], None, []
+def naive_rounds(
+    X,
+    sign,
+    trains,
+    calibrates,
+    *,
+    pool,
+    rule,
+    C,
+    gamma,
+    min_precision=None,
+    min_recall=None,
+    most=20,
+):
+    """The paper's loop with refits in each round: the soft labels after each round, and the best
+    candidate.
+    """
+    soft = np.where(trains, sign, 0)
+    seen = []
+    best = None
+    rounds = []
     for _ in range(most):
         used = soft != 0
         f = SVC(C=C, gamma=gamma, tol=1e-10).fit(X[used], soft[used]).decision_function(X)
-        scores, truth = f[calibrates], sign[calibrates]
+        scores = f[calibrates]
+        truth = sign[calibrates]
         d_plus = d_minus = 0.0
         if rule is not None:
             d_plus = naive_adjust(scores, truth, rule, min_precision, min_recall)
@@ -96,32 +123,46 @@ def test_it_is_the_loop_of_the_paper(pool, rule, preference):
         expected, decision = naive_rounds(
             X, sign, trains, calibrates, pool=pool, rule=rule, C=2, gamma=0.3, **preference
         )
-        model = PreferenceSVC(
-            C=2, gamma=0.3, calibration="part", pool=pool, adjust=rule, tol=1e-10, random_state=seed, **preference
+        model = PaperPreferenceSVC(
+            C=2,
+            gamma=0.3,
+            pool=pool,
+            adjust=rule,
+            tol=1e-10,
+            random_state=seed,
+            **preference,
         ).fit(X, y)
-        assert [(record["soft_positive"], record["soft_negative"]) for record in records_of(model)] == expected
+        assert [
+            (record["soft_positive"], record["soft_negative"]) for record in records_of(model)
+        ] == expected
         assert_allclose(model.decision_function(X), decision, atol=1e-5)
 
 
 def test_full_calibration_trains_and_calibrates_on_the_same_labels():
     X, y, _ = overlapping()
     sign = np.where(y == 1, 1, np.where(y == 0, -1, 0))
-    expected, decision = naive_rounds(X, sign, sign != 0, sign != 0, pool="grow", rule="best", C=2, gamma=0.3)
-    model = PreferenceSVC(C=2, gamma=0.3, calibration="full", tol=1e-10).fit(X, y)
-    assert [(record["soft_positive"], record["soft_negative"]) for record in records_of(model)] == expected
+    expected, decision = naive_rounds(
+        X, sign, sign != 0, sign != 0, pool="grow", rule="best", C=2, gamma=0.3
+    )
+    model = PaperPreferenceSVC(C=2, gamma=0.3, calibration="full", tol=1e-10).fit(X, y)
+    assert [
+        (record["soft_positive"], record["soft_negative"]) for record in records_of(model)
+    ] == expected
     assert_allclose(model.decision_function(X), decision, atol=1e-6)
     assert len(model.calibration_scores_[1]) == (y >= 0).sum()
 
 
 def test_one_record_per_round_says_what_happened():
     X, y, _ = overlapping()
-    model = PreferenceSVC(calibration="part", min_precision=0.7, random_state=0).fit(X, y)
+    model = PaperPreferenceSVC(min_precision=0.7, random_state=0).fit(X, y)
     records = records_of(model)
     first = records[0]
     for name in ("precision", "recall", "f_score"):
         assert 0 <= first[name] <= 1
         assert 0 <= first[f"adjusted_{name}"] <= 1
-    assert {"problem", "round", "threshold", "threshold_negative", "n_iter", "seconds"} <= set(first)
+    assert {"problem", "round", "threshold", "threshold_negative", "n_iter", "seconds"} <= set(
+        first
+    )
     assert [record["round"] for record in records] == list(range(len(records)))
     labeled = records[-1]["soft_positive"] + records[-1]["soft_negative"]
     assert labeled == (model.labeled_iter_ > 0).sum()
@@ -130,31 +171,34 @@ def test_one_record_per_round_says_what_happened():
 
 def test_growing_never_takes_a_label_back_and_rebuilding_may():
     X, y, _ = overlapping(3)
-    grown = PreferenceSVC(calibration="part", random_state=0).fit(X, y)
+    grown = PaperPreferenceSVC(random_state=0).fit(X, y)
     sizes = [record["soft_positive"] + record["soft_negative"] for record in records_of(grown)]
     assert sizes == sorted(sizes)
     assert grown.termination_condition_ == "converged"
-    rebuilt = PreferenceSVC(calibration="part", pool="rebuild", max_rounds=40, random_state=0).fit(X, y)
+    rebuilt = PaperPreferenceSVC(pool="rebuild", max_rounds=40, random_state=0).fit(X, y)
     assert rebuilt.termination_condition_ in ("converged", "cycle")
 
 
 def test_max_rounds_ends_it_and_says_so():
     X, y, _ = overlapping()
-    model = PreferenceSVC(calibration="part", max_rounds=1, random_state=0).fit(X, y)
+    model = PaperPreferenceSVC(max_rounds=1, random_state=0).fit(X, y)
     assert (len(model.history_), model.termination_condition_) == (1, "max_rounds")
 
 
 def test_without_adjusting_all_rows_are_labeled_at_once():
     X, y, _ = overlapping()
-    model = PreferenceSVC(calibration="part", adjust=None, random_state=0).fit(X, y)
+    model = PaperPreferenceSVC(adjust=None, random_state=0).fit(X, y)
     first = records_of(model)[0]
     assert first["soft_positive"] + first["soft_negative"] == (y < 0).sum()
     assert len(model.history_) == 2
 
 
 def test_unlabeled_copies_are_one_row_of_their_weight(monkeypatch):
-    """Rows that repeat are merged; the same rows, moved apart by next to nothing, are not, and give the same model."""
-    n_merged, merge = [], EqualRows.merge
+    """Rows that repeat are merged; the same rows, moved apart by next to nothing, are not, and
+    give the same model.
+    """
+    n_merged = []
+    merge = EqualRows.merge
 
     def count(self, problem):
         n_merged.append(len(self.first))
@@ -162,12 +206,17 @@ def test_unlabeled_copies_are_one_row_of_their_weight(monkeypatch):
 
     monkeypatch.setattr(EqualRows, "merge", count)
     X, y, _ = overlapping(1, n=160, arranges=False)
-    X, y = np.vstack([X, X[60:], X[60:110]]), np.concatenate([y, np.full(150, -1)])
+    X = np.vstack([X, X[60:], X[60:110]])
+    y = np.concatenate([y, np.full(150, -1)])
     apart = X + 1e-9 * np.arange(len(X))[:, None]
-    one, other = (PreferenceSVC(calibration="part", gamma=0.3, tol=1e-8, random_state=2).fit(Z, y) for Z in (X, apart))
+    one, other = (
+        PaperPreferenceSVC(gamma=0.3, tol=1e-8, random_state=2).fit(Z, y) for Z in (X, apart)
+    )
     assert n_merged == [160]  # in the first fit only
     kept = ("soft_positive", "soft_negative", "f_score", "adjusted_f_score")
-    assert [[r[k] for k in kept] for r in records_of(one)] == [[r[k] for k in kept] for r in records_of(other)]
+    assert [[r[k] for k in kept] for r in records_of(one)] == [
+        [r[k] for k in kept] for r in records_of(other)
+    ]
     assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-5)
     assert_array_equal(one.labeled_iter_, other.labeled_iter_)
 
@@ -176,22 +225,32 @@ def test_rounds_share_kernel_rows(monkeypatch):
     """No row is made twice, however many rounds there are."""
     made = []
     own = CachedRows._own
-    monkeypatch.setattr(CachedRows, "_own", lambda self, slots, rows: (made.extend(rows), own(self, slots, rows))[1])
+    monkeypatch.setattr(
+        CachedRows, "_own", lambda self, slots, rows: (made.extend(rows), own(self, slots, rows))[1]
+    )
     X, y, _ = overlapping(0, n=600)
-    model = PreferenceSVC(calibration="part", random_state=1).fit(X, y)
+    model = PaperPreferenceSVC(random_state=1).fit(X, y)
     assert len(model.history_) > 2
     assert len(made) == len(set(made))
 
 
 @pytest.mark.data
 def test_ijcnn1_gives_about_the_published_f1(paper_data):
-    """Published: .65 supervised, .75 with PSVM, means of several draws; one draw is within four points of these."""
+    """Published: .65 supervised, .75 with PSVM, means of several draws; one draw is within four
+    points of these.
+    """
     data = load("ijcnn1", data_home=paper_data)
     parts = split(data.y, labeled=0.1, test=0.1, random_state=0)
-    model = PreferenceSVC(C=10, gamma=0.125, calibration="part", random_state=0)
-    random_sample = np.ones(len(parts.train), dtype=bool)  # which it is: the check takes this draw for a rare one
-    model.fit(data.X[parts.train], hide(data.y, parts.labeled)[parts.train], random_sample=random_sample)
-    assert f1_score(data.y[parts.test], model.predict(data.X[parts.test])) == pytest.approx(0.75, abs=0.04)
+    model = PaperPreferenceSVC(C=10, gamma=0.125, random_state=0)
+    random_sample = np.ones(
+        len(parts.train), dtype=bool
+    )  # which it is: the check takes this draw for a rare one
+    model.fit(
+        data.X[parts.train], hide(data.y, parts.labeled)[parts.train], random_sample=random_sample
+    )
+    assert f1_score(data.y[parts.test], model.predict(data.X[parts.test])) == pytest.approx(
+        0.75, abs=0.04
+    )
     assert model.audit_["supervised"].f_score.value < 0.65
 
 
@@ -199,7 +258,8 @@ class _Scripted(Learner):
     """A learner whose decision values are given in advance."""
 
     def __init__(self, *values):
-        self.values, self.n_rounds = list(values), 0
+        self.values = list(values)
+        self.n_rounds = 0
 
     def train(self, sign, share, sequence):
         self.model = self.n_rounds
@@ -211,7 +271,8 @@ class _Scripted(Learner):
 
 def test_the_best_candidate_of_all_rounds_wins_not_the_last():
     sign = np.array([1, 1, -1, -1, 0, 0])
-    good, bad = [2, 1, -1, -2, 3, -3], [-2, 1, 2, -2, 3, 0.1]
+    good = [2, 1, -1, -2, 3, -3]
+    bad = [-2, 1, 2, -2, 3, 0.1]
     run = PaperRounds(
         _Scripted(good, bad),
         sign,

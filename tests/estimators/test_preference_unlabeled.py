@@ -13,17 +13,24 @@ from sklearn.naive_bayes import GaussianNB
 
 from preference_data import noisy_clouds
 from semisvm import PreferenceSVC, SupervisedSVC
-from semisvm import primal as forms
-from semisvm.decision import Target, choose, count_all, f_score
+from semisvm import machines as forms
+from semisvm.decision import Target, choose
 from semisvm.decision.audit import resample, resampled_values
+from semisvm.decision.counts import count_all, f_score
 from semisvm.decision.target import best_of
 from semisvm.dual import Status, solve, solve_many
 from semisvm.estimators.class_shares import guess_by_rank, rank_rows
-from semisvm.estimators.preference._cross import CANDIDATES, SUPERVISED_CANDIDATE, Candidate, CrossFitted
+from semisvm.estimators.preference._cross import (
+    CANDIDATES,
+    SUPERVISED_CANDIDATE,
+    Candidate,
+    CrossFitted,
+)
 from semisvm.estimators.preference._learner import Learner
 from semisvm.estimators.preference._plan import draw_folds
-from semisvm.kernels import CachedRows, kernel_rows, make_formula
-from semisvm.primal import hinge_problem
+from semisvm.kernels import kernel_rows, make_formula
+from semisvm.kernels.rows import CachedRows
+from semisvm.machines import hinge_problem
 
 TARGETS = [
     Target(),
@@ -36,14 +43,19 @@ TARGETS = [
 
 
 class NearestMean(Learner):
-    """Decision values by the weighted means of the two classes; remembers what it was trained with."""
+    """Decision values by the weighted means of the two classes; remembers what it was trained
+    with.
+    """
 
     def __init__(self, X):
-        self.X, self.calls = X, []
+        self.X = X
+        self.calls = []
 
     def train(self, sign, share, sequence):
         self.calls.append((sequence, sign.copy(), share.copy()))
-        up, down = (np.average(self.X[sign == s], axis=0, weights=share[sign == s]) for s in (1, -1))
+        up, down = (
+            np.average(self.X[sign == s], axis=0, weights=share[sign == s]) for s in (1, -1)
+        )
         self.values = self.X @ (up - down) - (up @ up - down @ down) / 2
         return self.values
 
@@ -63,7 +75,9 @@ class Machine(Learner):
     """A C-SVC on all rows."""
 
     def __init__(self, X, C, gamma):
-        self.kernel, self.C, self.n_iter = kernel_rows(X, make_formula("rbf", X, gamma=gamma)), C, 0
+        self.kernel = kernel_rows(X, make_formula("rbf", X, gamma=gamma))
+        self.C = C
+        self.n_iter = 0
 
     def train(self, sign, share, sequence):
         found = solve(hinge_problem(self.kernel, sign, self.C * share))
@@ -72,7 +86,9 @@ class Machine(Learner):
 
 
 def settle(learner, sign, n_pool=None, **settings) -> CrossFitted:
-    """Make the choice and train accordingly, with the first unlabeled rows only where `n_pool` is given."""
+    """Make the choice and train accordingly, with the first unlabeled rows only where `n_pool`
+    is given.
+    """
     choice = CrossFitted(learner, sign, **settings)
     choice.pool = choice.pool[:n_pool]
     choice.run()
@@ -82,7 +98,8 @@ def settle(learner, sign, n_pool=None, **settings) -> CrossFitted:
 def records_of(choice):
     """One dictionary per candidate that was tried."""
     return [
-        trial.details | {"n_iter": trial.n_iter, "chosen": trial.candidate == choice.chosen} for trial in choice.trials
+        trial.details | {"n_iter": trial.n_iter, "chosen": trial.candidate == choice.chosen}
+        for trial in choice.trials
     ]
 
 
@@ -106,12 +123,17 @@ def _two_clouds(n_labeled=30, n_unlabeled=60, seed=0, gap=1.0):
     target=st.sampled_from(TARGETS),
     seed=st.integers(0, 100),
 )
-def test_the_value_of_a_resample_is_that_of_the_point_chosen_on_its_rows_written_out(rows, target, seed):
-    scores, is_positive = np.array([score for score, _ in rows], float), np.array([positive for _, positive in rows])
+def test_the_value_of_a_resample_is_that_of_the_point_chosen_on_its_rows_written_out(
+    rows, target, seed
+):
+    scores = np.array([score for score, _ in rows], float)
+    is_positive = np.array([positive for _, positive in rows])
     copies = resample(is_positive, 5, np.random.default_rng(seed))
     got = resampled_values(scores, is_positive, copies, target)
     for value, count in zip(got, copies, strict=True):
-        counts = count_all(np.repeat(scores, count), np.repeat(np.where(is_positive, 1, -1), count)).counts
+        counts = count_all(
+            np.repeat(scores, count), np.repeat(np.where(is_positive, 1, -1), count)
+        ).counts
         index, reached = best_of(counts, target)
         at = counts.at(index)
         expected = target.objective(at) if reached else -target.shortfall(at)
@@ -128,7 +150,8 @@ def test_every_resample_has_as_many_rows_of_each_class_as_there_are():
 
 def test_many_resamples_are_valued_as_few_are_when_they_do_not_fit_at_once(monkeypatch):
     rng = np.random.default_rng(1)
-    scores, is_positive = rng.normal(size=50), rng.uniform(size=50) < 0.3
+    scores = rng.normal(size=50)
+    is_positive = rng.uniform(size=50) < 0.3
     copies = resample(is_positive, 30, rng)
     whole = resampled_values(scores, is_positive, copies, Target())
     monkeypatch.setattr("semisvm.decision.audit._NUMBERS_AT_ONCE", 120)
@@ -148,11 +171,14 @@ def test_compiled_and_plain_values_of_many_resamples_are_equal(monkeypatch, beta
 
 def test_a_target_that_is_a_number_of_rows_leaves_labels_nothing_to_choose():
     with pytest.raises(ValueError, match="accept fixes the threshold"):
-        resampled_values(np.arange(4.0), np.array([True, False] * 2), np.ones((2, 4), int), Target(accept=2))
+        resampled_values(
+            np.arange(4.0), np.array([True, False] * 2), np.ones((2, 4), int), Target(accept=2)
+        )
 
 
 def test_guesses_follow_the_rank_and_the_rate_and_the_surer_half_leaves_the_middle_out():
-    values, pool = np.array([9.0, 1.0, 5.0, 3.0, -2.0, 0.0, 7.0]), np.array([1, 2, 3, 4, 5, 6])
+    values = np.array([9.0, 1.0, 5.0, 3.0, -2.0, 0.0, 7.0])
+    pool = np.array([1, 2, 3, 4, 5, 6])
     ranked = rank_rows(values, pool)
     assert ranked.tolist() == [6, 2, 3, 1, 5, 4]
     assert guess_by_rank(ranked, 7, 1 / 3, False).tolist() == [0, -1, 1, -1, -1, -1, 1]
@@ -176,7 +202,10 @@ def test_folds_test_every_label_once_per_draw_and_spread_the_classes_evenly():
 
 
 def test_a_class_with_one_label_is_refused_with_the_numbers():
-    with pytest.raises(ValueError, match=r"at least 2 labeled rows of each .* the classes have \[1, 3\] labeled rows"):
+    with pytest.raises(
+        ValueError,
+        match=r"at least 2 labeled rows of each .* the classes have \[1, 3\] labeled rows",
+    ):
         draw_folds(np.array([1.0, -1.0, -1.0, -1.0, 0.0]))
 
 
@@ -234,7 +263,8 @@ class CountsBatches(NearestMean):
 
     def __init__(self, X, *, trains_at_once):
         super().__init__(X)
-        self.trains_at_once, self.sizes = trains_at_once, []
+        self.trains_at_once = trains_at_once
+        self.sizes = []
 
     def train_many(self, trainings):
         self.sizes.append(len(trainings))
@@ -245,7 +275,9 @@ def test_a_learner_that_trains_at_once_is_given_all_candidates_of_a_round_togeth
     X, _, sign = _two_clouds(gap=0.3)
     folds = draw_folds(sign)
     learners = [CountsBatches(X, trains_at_once=at_once) for at_once in (False, True)]
-    one_by_one, together = (settle(learner, sign, folds=folds, caution=np.inf) for learner in learners)
+    one_by_one, together = (
+        settle(learner, sign, folds=folds, caution=np.inf) for learner in learners
+    )
     assert learners[0].sizes == [15] * (1 + len(CANDIDATES))
     assert learners[1].sizes == [1 + 15, 15 * len(CANDIDATES)]
     assert records_of(together) == records_of(one_by_one)
@@ -254,7 +286,9 @@ def test_a_learner_that_trains_at_once_is_given_all_candidates_of_a_round_togeth
 
 def test_candidates_that_change_nothing_leave_the_supervised_model():
     _, truth, sign = _two_clouds()
-    found = settle(Scripted({0.0: truth + np.linspace(0, 3, len(truth))}), sign, folds=draw_folds(sign))
+    found = settle(
+        Scripted({0.0: truth + np.linspace(0, 3, len(truth))}), sign, folds=draw_folds(sign)
+    )
     assert found.chosen is SUPERVISED_CANDIDATE
     assert [record["gain"] for record in records_of(found)] == [0.0] * 7
 
@@ -269,17 +303,27 @@ def test_without_unlabeled_rows_there_is_one_candidate():
 def test_what_is_asked_decides_between_candidates_of_equal_f1():
     _, truth, sign = _two_clouds(n_labeled=60)
     noise = np.random.default_rng(5).normal(size=len(truth))
-    sure_at_the_top = np.where((truth > 0) & (noise > 0.3), 5.0, 0.0) + 0.01 * noise  # high precision at low recall
-    complete = np.where((truth > 0) | (noise > 0.9), 5.0, 0.0) + 0.01 * noise  # all positives, some negatives
+    sure_at_the_top = (
+        np.where((truth > 0) & (noise > 0.3), 5.0, 0.0) + 0.01 * noise
+    )  # high precision at low recall
+    complete = (
+        np.where((truth > 0) | (noise > 0.9), 5.0, 0.0) + 0.01 * noise
+    )  # all positives, some negatives
     learner = Scripted({0.0: complete, 0.3: sure_at_the_top})
     folds = draw_folds(sign)
     assert settle(learner, sign, folds=folds, target=Target(min_precision=0.97)).chosen.share == 0.3
-    assert settle(learner, sign, folds=folds, target=Target(min_recall=0.97)).chosen is SUPERVISED_CANDIDATE
+    assert (
+        settle(learner, sign, folds=folds, target=Target(min_recall=0.97)).chosen
+        is SUPERVISED_CANDIDATE
+    )
 
 
 def test_a_bound_on_the_pool_is_kept_and_the_same_seed_gives_the_same():
     X, _, sign = _two_clouds()
-    runs = [settle(NearestMean(X), sign, folds=draw_folds(sign), caution=-1.0, n_pool=20, seed=4) for _ in range(2)]
+    runs = [
+        settle(NearestMean(X), sign, folds=draw_folds(sign), caution=-1.0, n_pool=20, seed=4)
+        for _ in range(2)
+    ]
     assert len(runs[0].pool) == 20
     assert np.count_nonzero(runs[0].guess) <= 20
     assert set(np.flatnonzero(runs[0].guess)) <= set(runs[0].pool)
@@ -292,11 +336,14 @@ def test_moons_with_a_local_kernel_and_few_labels_gain_from_their_unlabeled_rows
     truth = np.where(y == 1, 1.0, -1.0)
     sign = np.where(np.arange(420) < 20, truth, 0.0)
     found = settle(Machine(X, C=10.0, gamma=20.0), sign, folds=draw_folds(sign))
-    labels, hidden = sign[sign != 0], sign == 0
+    labels = sign[sign != 0]
+    hidden = sign == 0
 
     def true_f1(values, scores):
         threshold = choose(scores, labels).threshold
-        return f_score(count_all(np.where(values[hidden] > threshold, 1.0, 0.0), truth[hidden]).counts.at(1))
+        return f_score(
+            count_all(np.where(values[hidden] > threshold, 1.0, 0.0), truth[hidden]).counts.at(1)
+        )
 
     assert found.chosen is not SUPERVISED_CANDIDATE
     chosen = true_f1(found.values, scores_of(found, found.chosen))
@@ -322,12 +369,17 @@ def test_any_classifier_with_weights_can_be_settled():
 
 
 def test_candidates_say_what_they_are():
-    names = [str(candidate) for candidate in (SUPERVISED_CANDIDATE, CANDIDATES[0], Candidate(0.3, True, 2))]
+    names = [
+        str(candidate)
+        for candidate in (SUPERVISED_CANDIDATE, CANDIDATES[0], Candidate(0.3, True, 2))
+    ]
     assert names == ["supervised", "all at 0.003", "surer half at 0.3, 2 rounds"]
 
 
 def count_batches(monkeypatch, change=list):
-    """Make kernel rows of the host look like a whole matrix on a device; return the sizes of the batches solved."""
+    """Make kernel rows of the host look like a whole matrix on a device; return the sizes of the
+    batches solved.
+    """
     sizes = []
 
     def counted(problems, starts, **limits):
@@ -347,7 +399,9 @@ def test_a_fit_on_a_device_is_a_few_batches_and_the_same_model(monkeypatch):
     together = model.fit(X, y)
     assert sizes[:2] == [1 + 15, 15 * len(CANDIDATES)]
     assert len(sizes) <= 3
-    assert [r.details["candidate"] for r in together.history_] == [r.details["candidate"] for r in alone.history_]
+    assert [r.details["candidate"] for r in together.history_] == [
+        r.details["candidate"] for r in alone.history_
+    ]
     np.testing.assert_allclose(together.decision_function(X), alone.decision_function(X), atol=1e-4)
     np.testing.assert_array_equal(together.labeled_iter_, alone.labeled_iter_)
 
@@ -356,7 +410,10 @@ def test_a_batch_that_is_cut_off_leaves_the_machine_of_all_labels(monkeypatch):
     X, y, _ = noisy_clouds()
 
     def without_end(found):
-        return [*found[:3], *(replace(solution, status=Status.TIME_LIMIT) for solution in found[3:])]
+        return [
+            *found[:3],
+            *(replace(solution, status=Status.TIME_LIMIT) for solution in found[3:]),
+        ]
 
     sizes = count_batches(monkeypatch, without_end)
     with pytest.warns(ConvergenceWarning):
@@ -364,4 +421,6 @@ def test_a_batch_that_is_cut_off_leaves_the_machine_of_all_labels(monkeypatch):
     assert sizes == [1 + 15]
     assert model.termination_condition_ == "time_limit"
     supervised = SupervisedSVC(C=10, gamma=0.1, tol=1e-6).fit(X, y)
-    np.testing.assert_allclose(model.decision_function(X), supervised.decision_function(X), atol=1e-4)
+    np.testing.assert_allclose(
+        model.decision_function(X), supervised.decision_function(X), atol=1e-4
+    )

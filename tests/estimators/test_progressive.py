@@ -1,4 +1,6 @@
-"""ProgressiveSVC: the paper's loop written out slowly, the published runs, the guards and the edges."""
+"""ProgressiveSVC: the paper's loop written out slowly, the published runs, the guards and the
+edges.
+"""
 
 import warnings
 
@@ -14,11 +16,11 @@ from sklearn.svm import SVC
 from histories import InterruptedSolves, records_of
 from reuters import errors_on_test, load_reuters, reuters_rows
 from semisvm import ProgressiveSVC, SupervisedSVC
-from semisvm import primal as forms
-from semisvm.datasets import load
+from semisvm import machines as forms
 from semisvm.estimators import progressive
 from semisvm.estimators.progressive import Guesses
 from semisvm.kernels import KernelRows
+from studies.data import load
 
 MAY_BE_ONE_SIDED = pytest.mark.filterwarnings("ignore:.*one side of the boundary:UserWarning")
 
@@ -29,8 +31,11 @@ def blobs(n=120, n_labeled=10, distance=3.0, seed=0):
 
 
 def naive_progress(X, y, C, gamma, one_sided="single"):
-    """The paper's loop with scikit-learn's SVC, trained from nothing in every round; f and the number of rounds."""
-    state, n_rounds = np.where(y == 1, 1, np.where(y == 0, -1, 0)), 0
+    """The paper's loop with scikit-learn's SVC, trained from nothing in every round; f and the
+    number of rounds.
+    """
+    state = np.where(y == 1, 1, np.where(y == 0, -1, 0))
+    n_rounds = 0
     while True:
         used = state != 0
         model = SVC(C=C, gamma=gamma, tol=1e-10).fit(X[used], state[used])
@@ -40,7 +45,8 @@ def naive_progress(X, y, C, gamma, one_sided="single"):
         inside = np.flatnonzero((state == 0) & (np.abs(f) < 1) & (f != 0))
         if len(inside) == 0:
             return f, n_rounds
-        positive, negative = inside[f[inside] > 0], inside[f[inside] < 0]
+        positive = inside[f[inside] > 0]
+        negative = inside[f[inside] < 0]
         if one_sided == "pair" and len(inside) > 1 and min(len(positive), len(negative)) == 0:
             positive = negative = inside
         if len(positive):
@@ -58,7 +64,9 @@ def rounds_of(model):
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("one_sided", ["single", "pair"])
 def test_it_is_the_papers_loop(monkeypatch, seed, one_sided):
-    """With a tight tolerance all the way; the loose one takes other turns on the way to the same place."""
+    """With a tight tolerance all the way; the loose one takes other turns on the way to the same
+    place.
+    """
     monkeypatch.setattr(progressive, "JOINING_TOL", 1e-10)
     X, y, _ = blobs(60, 8, distance=2.0, seed=seed)
     if len(set(y)) < 3:
@@ -101,7 +109,10 @@ def reuters(paper_data):
 @pytest.mark.data
 def test_reuters_without_unlabeled_documents(reuters):
     labeled = reuters["induction"]
-    assert abs(errors_on_test(ProgressiveSVC(kernel="linear").fit(labeled.X, labeled.y), reuters) - 94) <= 1
+    assert (
+        abs(errors_on_test(ProgressiveSVC(kernel="linear").fit(labeled.X, labeled.y), reuters) - 94)
+        <= 1
+    )
 
 
 @pytest.mark.data
@@ -123,13 +134,17 @@ def test_reuters_without_unlabeled_documents(reuters):
     ],
 )
 def test_reuters(reuters, n_positive, n_negative, one_sided, published, tolerance):
-    model = ProgressiveSVC(kernel="linear", one_sided=one_sided).fit(*reuters_rows(reuters, n_positive, n_negative))
+    model = ProgressiveSVC(kernel="linear", one_sided=one_sided).fit(
+        *reuters_rows(reuters, n_positive, n_negative)
+    )
     assert abs(errors_on_test(model, reuters) - published) <= tolerance
 
 
 @pytest.mark.data
 def test_several_pairs_per_round_end_as_one_pair_does_on_many_rows(reuters):
-    model = ProgressiveSVC(kernel="linear", pairs_per_round="auto").fit(*reuters_rows(reuters, 995, 995))
+    model = ProgressiveSVC(kernel="linear", pairs_per_round="auto").fit(
+        *reuters_rows(reuters, 995, 995)
+    )
     assert errors_on_test(model, reuters) == pytest.approx(21, abs=8)
     assert len(rounds_of(model)) < 250
 
@@ -168,7 +183,9 @@ def test_without_a_candidate_it_is_the_supervised_machine():
     assert rounds_of(model) == []
     assert model.termination_condition_ == "margin_empty"
     assert_allclose(
-        model.decision_function(X), SupervisedSVC(kernel="linear").fit(X, y).decision_function(X), atol=1e-9
+        model.decision_function(X),
+        SupervisedSVC(kernel="linear").fit(X, y).decision_function(X),
+        atol=1e-9,
     )
     assert_array_equal(model.transduction_, [0, 1, 0, 1, 1])
     assert_array_equal(model.labeled_iter_, [0, 0, -1, -1, -1])
@@ -177,7 +194,9 @@ def test_without_a_candidate_it_is_the_supervised_machine():
 def test_without_unlabeled_rows_it_is_the_supervised_machine():
     X, _, t = blobs()
     model = ProgressiveSVC().fit(X, t)
-    assert_allclose(model.decision_function(X), SupervisedSVC().fit(X, t).decision_function(X), atol=1e-9)
+    assert_allclose(
+        model.decision_function(X), SupervisedSVC().fit(X, t).decision_function(X), atol=1e-9
+    )
 
 
 ONE_SIDE = np.array([[0.0], [10.0], [6.0], [7.0], [8.0]]), np.array([0, 1, -1, -1, -1])
@@ -196,18 +215,22 @@ def test_or_a_pair_all_the_same():
     with pytest.warns(UserWarning, match="one side of the boundary"):
         model = ProgressiveSVC(kernel="linear", one_sided="pair").fit(*ONE_SIDE)
     assert rounds_of(model)[0]["labeled"] == 2
-    assert {2, 4} <= set(np.flatnonzero(model.labeled_iter_ == 1)) | set(np.flatnonzero(model.labeled_iter_ == -1))
+    assert {2, 4} <= set(np.flatnonzero(model.labeled_iter_ == 1)) | set(
+        np.flatnonzero(model.labeled_iter_ == -1)
+    )
 
 
 def test_one_candidate_is_never_a_pair():
-    X, y = np.array([[0.0], [10.0], [6.0]]), np.array([0, 1, -1])
+    X = np.array([[0.0], [10.0], [6.0]])
+    y = np.array([0, 1, -1])
     with pytest.warns(UserWarning, match="1 of 1 round of"):
         model = ProgressiveSVC(kernel="linear", one_sided="pair").fit(X, y)
     assert_array_equal(model.transduction_, [0, 1, 1])
 
 
 def test_a_row_with_f_exactly_0_is_no_candidate_and_ends_on_the_negative_side():
-    X, y = np.array([[-2.0], [2.0], [0.0]]), np.array([0, 1, -1])
+    X = np.array([[-2.0], [2.0], [0.0]])
+    y = np.array([0, 1, -1])
     model = ProgressiveSVC(kernel="linear").fit(X, y)
     assert rounds_of(model) == []
     assert model.decision_function(X)[2] == 0
@@ -235,7 +258,9 @@ def test_a_row_reset_too_often_is_left_alone():
     f = np.array([1.0, -1.0, 0.5, -0.5])
     for _ in range(3):
         guesses.sign[2:] = 1, -1
-        assert_array_equal(guesses.reset_wrong(np.array([-1.0, 1.0, -0.1, -0.5])), [2])  # the user's own stay
+        assert_array_equal(
+            guesses.reset_wrong(np.array([-1.0, 1.0, -0.1, -0.5])), [2]
+        )  # the user's own stay
     assert_array_equal(guesses.sign, [1, -1, 0, -1])
     assert len(guesses.inside_margin(f, max_resets=3)) == 1
     assert len(guesses.inside_margin(f, max_resets=2)) == 0
@@ -255,7 +280,9 @@ def test_a_cap_on_rounds_is_kept_and_told():
 def test_auto_labels_a_pair_for_every_fifty_candidates(n_candidates, n_labeled):
     f = np.linspace(-0.9, 0.9, n_candidates)
     f[f == 0] = 0.01
-    positive, negative, one_sided = ProgressiveSVC(pairs_per_round="auto")._choose(np.arange(n_candidates), f)
+    positive, negative, one_sided = ProgressiveSVC(pairs_per_round="auto")._choose(
+        np.arange(n_candidates), f
+    )
     assert len(positive) + len(negative) == n_labeled
     assert not one_sided
     assert f[positive].min() >= np.sort(f)[-len(positive)]
@@ -295,7 +322,11 @@ def test_string_classes_three_classes_sparse_and_precomputed_all_give_the_same()
     model = ProgressiveSVC(gamma=0.5, unlabeled="", tol=1e-6)
     expected = model.fit(X, y).decision_function(X)
     assert (model.transduction_ == names).mean() > 0.85
-    assert_allclose(model.fit(sparse.csr_matrix(X), y).decision_function(sparse.csr_matrix(X)), expected, atol=1e-4)
+    assert_allclose(
+        model.fit(sparse.csr_matrix(X), y).decision_function(sparse.csr_matrix(X)),
+        expected,
+        atol=1e-4,
+    )
     K = rbf_kernel(X, gamma=0.5)
     given = ProgressiveSVC(kernel="precomputed", unlabeled="", tol=1e-6).fit(K, y)
     assert_allclose(given.decision_function(K), expected, atol=1e-4)
@@ -312,7 +343,11 @@ def test_minus_one_and_one_train_as_svmlight_has_them():
 def test_a_small_cache_gives_the_same_model():
     X, y, _ = blobs(400)
     small = ProgressiveSVC(cache_size=0.05, tol=1e-6).fit(X, y)
-    assert_allclose(small.decision_function(X), ProgressiveSVC(tol=1e-6).fit(X, y).decision_function(X), atol=1e-4)
+    assert_allclose(
+        small.decision_function(X),
+        ProgressiveSVC(tol=1e-6).fit(X, y).decision_function(X),
+        atol=1e-4,
+    )
 
 
 # Ending early.
@@ -343,3 +378,21 @@ def test_nothing_is_said_when_all_went_well():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert ProgressiveSVC().fit(X, y).termination_condition_ == "margin_empty"
+
+
+@pytest.mark.filterwarnings("ignore:.*one side of the boundary:UserWarning")
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("seed", range(6))
+def test_an_unlabeled_row_of_weight_2_is_two_rows_wherever_they_are(kernel, seed):
+    rng = np.random.default_rng(seed)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 4)) + 1.2 * y[:, None]
+    hidden = np.where(np.arange(60) < 10, y, -1)
+    weight = np.where(hidden < 0, rng.integers(1, 3, 60), 1)
+    weighted = ProgressiveSVC(kernel=kernel, gamma=0.3).fit(X, hidden, sample_weight=weight)
+    rows = rng.permutation(np.repeat(np.arange(60), weight))
+    repeated = ProgressiveSVC(kernel=kernel, gamma=0.3).fit(X[rows], hidden[rows])
+    assert_allclose(
+        weighted.decision_function(X), repeated.decision_function(X), rtol=1e-9, atol=1e-9
+    )
+    assert_array_equal(weighted.transduction_[rows], repeated.transduction_)

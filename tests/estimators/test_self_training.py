@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 from histories import records_of
 from paper_designs import draw_a1, mean_accuracy, one_accuracy
 from semisvm import SelfTrainingSVC, SupervisedSVC, dual
-from semisvm.kernels import CachedRows
+from semisvm.kernels.rows import CachedRows
 
 
 def few_labels(seed, n_classes=2, n=200, n_labels=24):
@@ -21,17 +21,24 @@ def few_labels(seed, n_classes=2, n=200, n_labels=24):
 
 
 def scores_of_svc(X, codes, n_classes, **parameters):
-    """Scores of all rows by scikit-learn's SVC, refitted from nothing for each one-vs-rest problem."""
+    """Scores of all rows by scikit-learn's SVC, refitted from nothing for each one-vs-rest
+    problem.
+    """
     known = codes >= 0
     positives = [1] if n_classes == 2 else range(n_classes)
     return np.stack(
-        [SVC(**parameters).fit(X[known], codes[known] == c).decision_function(X) for c in positives], axis=1
+        [
+            SVC(**parameters).fit(X[known], codes[known] == c).decision_function(X)
+            for c in positives
+        ],
+        axis=1,
     )
 
 
 def naive_self_training(X, y, n_classes, max_rounds, **parameters):
     """Algorithm 1 with cold refits; the labels each round gives."""
-    labelings, codes = [], y
+    labelings = []
+    codes = y
     for _ in range(max_rounds):
         scores = scores_of_svc(X, codes, n_classes, **parameters)
         predicted = scores.argmax(axis=1) if n_classes > 2 else (scores[:, 0] > 0).astype(int)
@@ -43,7 +50,9 @@ def naive_self_training(X, y, n_classes, max_rounds, **parameters):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("parameters", [{"kernel": "linear", "C": 0.1}, {"kernel": "rbf", "gamma": 0.02, "C": 0.5}])
+@pytest.mark.parametrize(
+    "parameters", [{"kernel": "linear", "C": 0.1}, {"kernel": "rbf", "gamma": 0.02, "C": 0.5}]
+)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_every_round_gives_the_labels_of_a_loop_of_refits(n_classes, parameters, seed):
     X, y = few_labels(seed, n_classes)
@@ -66,7 +75,9 @@ def test_every_round_gives_the_labels_of_a_loop_of_refits(n_classes, parameters,
 def test_relabeling_makes_no_kernel_row_twice(monkeypatch):
     made = []
     own = CachedRows._own
-    monkeypatch.setattr(CachedRows, "_own", lambda self, slots, rows: (made.extend(rows), own(self, slots, rows))[1])
+    monkeypatch.setattr(
+        CachedRows, "_own", lambda self, slots, rows: (made.extend(rows), own(self, slots, rows))[1]
+    )
     X, y = few_labels(0, n=600, n_labels=60)
     model = SelfTrainingSVC(C=2.0).fit(X, y)
     assert len(model.history_) > 2
@@ -95,7 +106,8 @@ def test_true_labels_are_never_overwritten():
 
 def test_with_all_rows_labeled_it_is_the_supervised_machine():
     X, y = few_labels(3, n_labels=200)
-    ours, plain = SelfTrainingSVC().fit(X, y), SupervisedSVC().fit(X, y)
+    ours = SelfTrainingSVC().fit(X, y)
+    plain = SupervisedSVC().fit(X, y)
     np.testing.assert_allclose(ours.decision_function(X), plain.decision_function(X), atol=1e-9)
     assert len(ours.history_) == 1
 
@@ -113,7 +125,8 @@ def test_sparse_rows_and_a_kernel_matrix_give_the_same_labels():
     K = X @ X.T
     dense = SelfTrainingSVC(kernel="linear", tol=1e-6).fit(X, y)
     assert (
-        SelfTrainingSVC(kernel="linear", tol=1e-6).fit(sparse.csr_array(X), y).transduction_ == dense.transduction_
+        SelfTrainingSVC(kernel="linear", tol=1e-6).fit(sparse.csr_array(X), y).transduction_
+        == dense.transduction_
     ).all()
     given = SelfTrainingSVC(kernel="precomputed", tol=1e-6).fit(K, y)
     assert (given.transduction_ == dense.transduction_).all()
@@ -130,7 +143,8 @@ def test_one_vs_one_learns_classes_in_a_row():
 
 def test_ctrl_c_keeps_the_classifier_so_far(monkeypatch):
     X, y = few_labels(0, n_classes=3)
-    calls, solve = [], dual.solve
+    calls = []
+    solve = dual.solve
 
     def interrupted(problem, start=None, *, callback, **settings):
         calls.append(1)
@@ -177,7 +191,9 @@ def test_a_share_of_changes_counts_rows_by_their_weight():
 
 
 def test_it_gains_on_gaussian_clusters_what_the_notes_say():
-    """A1 at 80% hidden, C = 0.01: SVM .923 (sd .018), self-training .930 (sd .015), by CV; never above Bayes, .941."""
+    """A1 at 80% hidden, C = 0.01: SVM .923 (sd .018), self-training .930 (sd .015), by CV; never
+    above Bayes, .941.
+    """
 
     def make(r):
         return SelfTrainingSVC(0.01, kernel="linear")

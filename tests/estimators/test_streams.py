@@ -1,4 +1,6 @@
-"""Fits on rows that are not in memory agree with those in memory; what needs the rows in memory is refused."""
+"""Fits on rows that are not in memory agree with those in memory; what needs the rows in memory
+is refused.
+"""
 
 from dataclasses import replace
 
@@ -11,16 +13,25 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeClassifier
 
-from semisvm import LaplacianSVC, PreferenceClassifier, PreferenceSVC, SupervisedSVC, TransductiveSVC, primal
-from semisvm.datasets import load
+from semisvm import (
+    LaplacianSVC,
+    PreferenceClassifier,
+    PreferenceSVC,
+    SupervisedSVC,
+    TransductiveSVC,
+    machines,
+)
 from semisvm.dual import Status
-from semisvm.errors import RowsLostError
 from semisvm.estimators import streams
 from semisvm.estimators.preference import _plan
+from semisvm.estimators.preference.paper import PaperPreferenceSVC
 from semisvm.estimators.streams import Gathered
 from semisvm.estimators.transductive.relaxed import soft_labels
-from semisvm.primal import ClassPrices, DaskRows, FileRows, MemoryRows, Rows, solve_primal
+from semisvm.primal import DaskRows, FileRows, solve_primal
+from semisvm.primal.problem import ClassPrices
 from semisvm.primal.ranks import SoftLabels, SoftPrices, soft_level
+from semisvm.primal.rows import MemoryRows
+from studies.data import load
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -48,7 +59,13 @@ def test_supervised_is_the_machine_in_memory(loss, multi_class):
     X, y = blobs()
     names = np.array(["ant", "bee", "cat"])[y].astype(object)
     names[::5] = None
-    settings = {"kernel": "linear", "loss": loss, "multi_class": multi_class, "unlabeled": None, "tol": 1e-5}
+    settings = {
+        "kernel": "linear",
+        "loss": loss,
+        "multi_class": multi_class,
+        "unlabeled": None,
+        "tol": 1e-5,
+    }
     there = SupervisedSVC(**settings).fit(lazy(X), da.from_array(names, chunks=333))
     here = SupervisedSVC(solver="primal", **settings).fit(X, names)
     assert there.classes_.tolist() == ["ant", "bee", "cat"]
@@ -66,9 +83,15 @@ def test_supervised_is_the_machine_in_memory(loss, multi_class):
 def test_weights_and_costs_are_those_in_memory():
     X, y = blobs(n_classes=2)
     weight = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
-    for own in ({"class_weight": "balanced"}, {"class_weight": {0: 1, 1: 5}}, {"costs": {0: 1, 1: 3}}):
+    for own in (
+        {"class_weight": "balanced"},
+        {"class_weight": {0: 1, 1: 5}},
+        {"costs": {0: 1, 1: 3}},
+    ):
         settings = own | {"kernel": "linear", "loss": "squared_hinge", "tol": 1e-7}
-        there = SupervisedSVC(**settings).fit(lazy(X), y, sample_weight=da.from_array(weight, chunks=500))
+        there = SupervisedSVC(**settings).fit(
+            lazy(X), y, sample_weight=da.from_array(weight, chunks=500)
+        )
         here = SupervisedSVC(**settings).fit(X, y, sample_weight=weight)
         np.testing.assert_allclose(there.coef_, here.coef_, atol=5e-3, err_msg=str(own))
 
@@ -82,7 +105,9 @@ def test_transductive_finds_the_clusters(positive_fraction):
     settings = {"kernel": "linear", "positive_fraction": positive_fraction}
     model = TransductiveSVC(**settings).fit(lazy(X), y)
     assert np.mean(model.predict(X) == truth) > 0.99
-    assert model.positive_fraction_ == pytest.approx(0.5, abs=0.06 if positive_fraction == "estimated" else 1e-9)
+    assert model.positive_fraction_ == pytest.approx(
+        0.5, abs=0.06 if positive_fraction == "estimated" else 1e-9
+    )
     assert len(model.history_) > 3
     here = TransductiveSVC(solver="primal", **settings).fit(X, y)
     assert np.mean(model.predict(X) == here.predict(X)) > 0.99
@@ -96,21 +121,36 @@ def test_transductive_finds_the_clusters(positive_fraction):
 def test_annealing_is_that_in_memory(loss, where):
     X, truth = blobs(1_200, 2, seed=3, spread=2.0)
     y = np.where(np.arange(len(truth)) < 40, truth, -1)
-    settings = {"kernel": "linear", "algorithm": "anneal", "C_unlabeled": 0.3, "loss": loss, "positive_fraction": 0.5}
+    settings = {
+        "kernel": "linear",
+        "algorithm": "anneal",
+        "C_unlabeled": 0.3,
+        "loss": loss,
+        "positive_fraction": 0.5,
+    }
     there = TransductiveSVC(**settings, tol=1e-4).fit(where(X), y)
     here = TransductiveSVC(**settings, tol=1e-4, solver="primal").fit(X, y)
     assert np.mean(there.predict(X) == here.predict(X)) >= 0.995
-    steps = [[r.details["temperature"] for r in m.history_ if "temperature" in r.details] for m in (there, here)]
+    steps = [
+        [r.details["temperature"] for r in m.history_ if "temperature" in r.details]
+        for m in (there, here)
+    ]
     assert set(steps[0]) == set(steps[1])
     assert abs(len(steps[0]) - len(steps[1])) <= 2
     assert there.termination_condition_ == "converged"
 
 
 @pytest.mark.data
-@pytest.mark.parametrize(("algorithm", "C_unlabeled", "errors"), [("switch", None, 26), ("anneal", 0.3, 21)])
-def test_svmlights_example_as_rows_that_are_not_in_memory(paper_data, algorithm, C_unlabeled, errors):
+@pytest.mark.parametrize(
+    ("algorithm", "C_unlabeled", "errors"), [("switch", None, 26), ("anneal", 0.3, 21)]
+)
+def test_svmlights_example_as_rows_that_are_not_in_memory(
+    paper_data, algorithm, C_unlabeled, errors
+):
     """In memory 24 and 21: a price that grows tenfold, and not twofold, costs two errors."""
-    example, test = (load(f"reuters-{name}", data_home=paper_data) for name in ("transduction", "test"))
+    example, test = (
+        load(f"reuters-{name}", data_home=paper_data) for name in ("transduction", "test")
+    )
     model = TransductiveSVC(kernel="linear", algorithm=algorithm, C_unlabeled=C_unlabeled)
     model.fit(MemoryRows(example.X), example.y)
     assert (model.predict(test.X) != test.y).sum() <= errors
@@ -120,14 +160,19 @@ def test_svmlights_example_as_rows_that_are_not_in_memory(paper_data, algorithm,
 @pytest.mark.parametrize("share", [0.03, 0.5, 0.9])
 @pytest.mark.parametrize("temperature", [0.5, 0.01])
 def test_soft_labels_are_those_in_memory(loss, share, temperature):
-    """The level comes from a histogram and Newton's method; in memory from a bisection over all rows."""
+    """The level comes from a histogram and Newton's method; in memory from a bisection over all
+    rows.
+    """
     rng = np.random.default_rng(0)
-    X, w, weight = rng.standard_normal((3_000, 3)), np.array([2.0, -1.0, 0.5]), rng.uniform(0.5, 2, 3_000)
+    X = rng.standard_normal((3_000, 3))
+    w = np.array([2.0, -1.0, 0.5])
+    weight = rng.uniform(0.5, 2, 3_000)
     codes = np.where(np.arange(3_000) < 100, 1, -1)
     given = SoftLabels(w, 0.3, temperature, 0.0, 3.0, 1.0, loss)
     soft = soft_level(DaskRows(lazy(X), codes, weight), given, share)
     part = MemoryRows(X, codes, weight).parts()[0]
-    is_open, costs = codes < 0, {+1: 3.0, -1: 1.0}
+    is_open = codes < 0
+    costs = {+1: 3.0, -1: 1.0}
     expected = soft_labels((X @ w + 0.3)[is_open], temperature, share, costs, weight[is_open], loss)
     np.testing.assert_allclose(soft(part)[is_open], expected, atol=1e-5)
     p, q = SoftPrices(ClassPrices(1, 0, np.ones(2)), soft, 0.1)(part)
@@ -194,15 +239,23 @@ def draws(state):
 
 
 def test_only_the_pool_of_unlabeled_rows_comes_into_memory(monkeypatch):
-    """The draw depends on the number of unlabeled rows alone, so the model is that of all rows in memory."""
+    """The draw depends on the number of unlabeled rows alone, so the model is that of all rows
+    in memory.
+    """
     monkeypatch.setattr(_plan, "POOL_SIZE", 500)
     X, y = some_mails()
     weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     taken = []
-    monkeypatch.setattr(streams, "Gathered", lambda *values: taken.append(values) or Gathered(*values))
+    monkeypatch.setattr(
+        streams, "Gathered", lambda *values: taken.append(values) or Gathered(*values)
+    )
     for state in (0, 3):
-        here = PreferenceSVC(kernel="linear", random_state=draws(state)).fit(X, y, sample_weight=weight)
-        there = PreferenceSVC(kernel="linear", random_state=draws(state)).fit(lazy(X), y, sample_weight=weight)
+        here = PreferenceSVC(kernel="linear", random_state=draws(state)).fit(
+            X, y, sample_weight=weight
+        )
+        there = PreferenceSVC(kernel="linear", random_state=draws(state)).fit(
+            lazy(X), y, sample_weight=weight
+        )
         assert_same_points(there, here)
         np.testing.assert_array_equal(there.coef_, here.coef_)
     assert (weight[taken[0][4]] > 0).all()
@@ -216,8 +269,12 @@ def test_marked_labels_train_and_do_not_measure():
     settings = {"kernel": "linear", "min_precision": 0.7, "random_state": 0}
     here = PreferenceSVC(**settings).fit(X, y, random_sample=marks)
     assert_same_points(PreferenceSVC(**settings).fit(lazy(X), y, random_sample=marks), here)
-    assert_same_points(PreferenceSVC(**settings).fit(lazy(X), y, random_sample=da.from_array(marks)), here)
-    with pytest.raises(ValueError, match="random_sample must have one entry for each of the 1,500 rows"):
+    assert_same_points(
+        PreferenceSVC(**settings).fit(lazy(X), y, random_sample=da.from_array(marks)), here
+    )
+    with pytest.raises(
+        ValueError, match="random_sample must have one entry for each of the 1,500 rows"
+    ):
         PreferenceSVC(**settings).fit(lazy(X), y, random_sample=marks[:10])
 
 
@@ -233,10 +290,14 @@ def test_preference_classifier_is_that_of_all_rows_in_memory(tmp_path, n_classes
     there = clone(model).fit(there_X, y, sample_weight=weight)
     assert_same_points(there, here)
     np.testing.assert_array_equal(there.predict(there_X).compute(), here.predict(X))
-    np.testing.assert_array_equal(there.decision_function(there_X).compute(), here.decision_function(X))
+    np.testing.assert_array_equal(
+        there.decision_function(there_X).compute(), here.decision_function(X)
+    )
     if form == "dense":
         np.save(tmp_path / "rows.npy", X)
-        np.testing.assert_array_equal(there.predict(FileRows(tmp_path / "rows.npy")), here.predict(X))
+        np.testing.assert_array_equal(
+            there.predict(FileRows(tmp_path / "rows.npy")), here.predict(X)
+        )
 
 
 def test_more_labels_than_fit_into_memory_are_refused(monkeypatch):
@@ -271,32 +332,38 @@ def test_data_frames_bring_names_and_give_series():
     assert isinstance(found, pd.Series)
     assert found.tolist() == model.predict(table[list("abcd")]).tolist()
     np.testing.assert_array_equal(
-        model.decision_function(frame[list("abcd")]).compute(), model.decision_function(table[list("abcd")])
+        model.decision_function(frame[list("abcd")]).compute(),
+        model.decision_function(table[list("abcd")]),
     )
 
 
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (lambda: LaplacianSVC(kernel="linear"), "LaplacianSVC can't be fitted on rows that are not in memory"),
+        (
+            lambda: LaplacianSVC(kernel="linear"),
+            "LaplacianSVC can't be fitted on rows that are not in memory",
+        ),
         (SupervisedSVC, "needs kernel='linear'"),
         (lambda: SupervisedSVC(kernel="linear", solver="dual"), "need solver='primal' or 'auto'"),
-        (lambda: SupervisedSVC(kernel="linear", guard=True, costs={0: 1, 1: 2}), "needs the labeled rows in memory"),
-        (lambda: TransductiveSVC(kernel="linear", algorithm="cccp"), "need algorithm='switch' or 'anneal'"),
-        (lambda: PreferenceSVC(calibration="part"), "labels all unlabeled rows, which needs them in memory"),
+        (
+            lambda: SupervisedSVC(kernel="linear", guard=True, costs={0: 1, 1: 2}),
+            "needs the labeled rows in memory",
+        ),
+        (
+            lambda: TransductiveSVC(kernel="linear", algorithm="cccp"),
+            "need algorithm='switch' or 'anneal'",
+        ),
+        (
+            PaperPreferenceSVC,
+            "labels all unlabeled rows, which needs them in memory",
+        ),
     ],
 )
 def test_what_needs_memory_is_refused(make, match):
     X, y = blobs(300, 2)
     with pytest.raises((TypeError, ValueError), match=match):
         make().fit(lazy(X), y)
-
-
-@pytest.mark.parametrize("model", [SupervisedSVC(kernel="linear"), PreferenceSVC()])
-def test_a_store_of_solves_needs_the_rows_in_memory(model):
-    X, y = blobs(300, 2)
-    with pytest.raises(ValueError, match="without a store of solves: use fit"):
-        model.fit_with_store(lazy(X), y, store=object())
 
 
 def test_bad_rows_are_refused_by_column():
@@ -306,44 +373,11 @@ def test_bad_rows_are_refused_by_column():
         SupervisedSVC(kernel="linear").fit(lazy(X), y)
     X[7, 2] = 0
     with pytest.raises(ValueError, match="sample_weight has 1 value negative"):
-        SupervisedSVC(kernel="linear").fit(lazy(X), y, sample_weight=np.where(np.arange(300) == 4, -1.0, 1.0))
+        SupervisedSVC(kernel="linear").fit(
+            lazy(X), y, sample_weight=np.where(np.arange(300) == 4, -1.0, 1.0)
+        )
     with pytest.raises(ValueError, match="y is missing"):
         SupervisedSVC(kernel="linear").fit(lazy(X), None)
-
-
-class FragileRows(Rows):
-    """Rows whose cluster goes away after some sums."""
-
-    def __init__(self, rows, n_sums):
-        self.rows, self.n_sums, self.n_done = rows, n_sums, 0
-        self.n_rows, self.n_features, self.classes = rows.n_rows, rows.n_features, np.arange(2)
-
-    def _sum_over(self, function, *broadcast):
-        self.n_done += 1
-        if self.n_done > self.n_sums:
-            raise RowsLostError("gone")
-        return self.rows.sum_over(function, *broadcast)
-
-    def _map_over(self, function, *broadcast):
-        return self.rows.map_over(function, *broadcast)
-
-    def _sample(self, n, seed):
-        return self.rows.sample(n, seed)
-
-
-def test_a_fit_that_lost_its_rows_goes_on_where_it_was(monkeypatch):
-    X, y = blobs(5_000, 2, spread=4.0)
-    monkeypatch.setattr(streams, "FEW_LABELED_NUMBERS", 0)
-    rows, never = MemoryRows(X, y), 10**9
-    whole = FragileRows(rows, never)
-    SupervisedSVC(kernel="linear", tol=1e-5).fit(whole, None)
-    model = SupervisedSVC(kernel="linear", tol=1e-5)
-    with pytest.raises(RowsLostError):
-        model.fit(FragileRows(rows, whole.n_done - 3), None)
-    rest = FragileRows(rows, never)
-    model.fit(rest, None)
-    assert rest.n_done < whole.n_done / 2
-    assert model.gap_[0] <= 1e-5
 
 
 def test_ctrl_c_ends_all_pairs_of_rows_out_of_memory(monkeypatch):
@@ -355,7 +389,7 @@ def test_ctrl_c_ends_all_pairs_of_rows_out_of_memory(monkeypatch):
         n_calls.append(1)
         return replace(solve_primal(*arguments, **options), status=Status.INTERRUPTED)
 
-    monkeypatch.setattr(primal, "solve_primal", interrupted)
+    monkeypatch.setattr(machines, "solve_primal", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = SupervisedSVC(kernel="linear", multi_class="ovr").fit(MemoryRows(X), y)
     assert len(n_calls) == 1

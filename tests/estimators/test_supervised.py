@@ -1,32 +1,41 @@
 """SupervisedSVC: LIBSVM's answers, and everything a scikit-learn user does with an estimator."""
 
 import pickle
+import re
 import warnings
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.callback import ProgressBar
-from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.datasets import load_breast_cancer, load_iris, make_blobs, make_classification
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from semisvm import SemiSupervisedKFold, SupervisedSVC
+from semisvm import PositiveUnlabeledSVC, SelfTrainingSVC, SemiSupervisedKFold, SupervisedSVC
+from semisvm.estimators.equal_rows import content_order
+from semisvm.model_selection.calibration import fit_sigmoid
+from semisvm.model_selection.cross_fit import assign_folds
 
 LIBSVM_PRECISION = 2e-5  # it keeps kernel values in float32, whatever its tolerance
 
 
 @pytest.fixture(scope="module")
 def two_classes():
-    return make_classification(n_samples=300, n_features=8, n_informative=5, class_sep=0.7, random_state=0)
+    return make_classification(
+        n_samples=300, n_features=8, n_informative=5, class_sep=0.7, random_state=0
+    )
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +58,9 @@ def test_decision_values_are_those_of_libsvm(two_classes, parameters, as_input):
     X, y = two_classes
     ours = SupervisedSVC(**parameters, tol=1e-8).fit(as_input(X), y)
     theirs = SVC(**parameters, tol=1e-8).fit(X, y)
-    np.testing.assert_allclose(ours.decision_function(as_input(X)), theirs.decision_function(X), atol=LIBSVM_PRECISION)
+    np.testing.assert_allclose(
+        ours.decision_function(as_input(X)), theirs.decision_function(X), atol=LIBSVM_PRECISION
+    )
     assert set(ours.support_) == set(theirs.support_)
 
 
@@ -61,7 +72,9 @@ def test_weights_costs_and_class_weights_multiply_c_as_in_libsvm(two_classes):
     theirs = SVC(class_weight={0: 0.5, 1: 8}, gamma=gamma, tol=1e-8)
     ours.fit(X, y, sample_weight=weight)
     theirs.fit(X, y, sample_weight=weight)
-    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=LIBSVM_PRECISION)
+    np.testing.assert_allclose(
+        ours.decision_function(X), theirs.decision_function(X), atol=LIBSVM_PRECISION
+    )
 
 
 def test_balanced_class_weights_are_those_of_the_labeled_rows(two_classes):
@@ -70,7 +83,9 @@ def test_balanced_class_weights_are_those_of_the_labeled_rows(two_classes):
     hidden[100:] = -1
     ours = SupervisedSVC(class_weight="balanced", gamma=0.1, tol=1e-8).fit(X, hidden)
     theirs = SVC(class_weight="balanced", gamma=0.1, tol=1e-8).fit(X[:100], y[:100])
-    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=LIBSVM_PRECISION)
+    np.testing.assert_allclose(
+        ours.decision_function(X), theirs.decision_function(X), atol=LIBSVM_PRECISION
+    )
 
 
 def test_one_vs_one_scores_and_labels_are_those_of_libsvm(three_classes):
@@ -97,9 +112,15 @@ def test_a_precomputed_kernel_gives_the_same_model(three_classes, multi_class):
     K = rbf_kernel(X, gamma=0.3)
     by_matrix = SupervisedSVC(kernel="precomputed", multi_class=multi_class, tol=1e-8).fit(K, y)
     by_name = SupervisedSVC(kernel="rbf", gamma=0.3, multi_class=multi_class, tol=1e-8).fit(X, y)
-    np.testing.assert_allclose(by_matrix.decision_function(K), by_name.decision_function(X), atol=1e-6)
-    by_function = SupervisedSVC(kernel=lambda a, b: rbf_kernel(a, b, gamma=0.3), multi_class=multi_class, tol=1e-8)
-    np.testing.assert_allclose(by_function.fit(X, y).decision_function(X), by_name.decision_function(X), atol=1e-6)
+    np.testing.assert_allclose(
+        by_matrix.decision_function(K), by_name.decision_function(X), atol=1e-6
+    )
+    by_function = SupervisedSVC(
+        kernel=lambda a, b: rbf_kernel(a, b, gamma=0.3), multi_class=multi_class, tol=1e-8
+    )
+    np.testing.assert_allclose(
+        by_function.fit(X, y).decision_function(X), by_name.decision_function(X), atol=1e-6
+    )
 
 
 def test_unlabeled_rows_change_nothing_but_get_a_label(two_classes):
@@ -130,9 +151,15 @@ def test_classes_may_be_strings(three_classes, unlabeled):
 def test_data_frames_are_taken_as_they_are(three_classes, frame):
     X, y = three_classes
     columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
-    model = SupervisedSVC().fit(frame(columns), pd.Series(y) if frame is pd.DataFrame else pl.Series(y))
-    assert list(model.feature_names_in_) == list(columns)
-    np.testing.assert_array_equal(model.predict(frame(columns)), SupervisedSVC().fit(X, y).predict(X))
+    model = SupervisedSVC().fit(
+        frame(columns), pd.Series(y) if frame is pd.DataFrame else pl.Series(y)
+    )
+    # The protocol that scikit-learn before 1.9 asks for names is gone from polars 2.
+    if frame is pd.DataFrame or hasattr(frame, "__dataframe__") or sklearn.__version__ >= "1.9":
+        assert list(model.feature_names_in_) == list(columns)
+    np.testing.assert_array_equal(
+        model.predict(frame(columns)), SupervisedSVC().fit(X, y).predict(X)
+    )
 
 
 def test_it_works_in_a_pipeline_and_a_grid_search_that_never_scores_unlabeled_rows():
@@ -177,10 +204,14 @@ def test_the_model_does_not_depend_on_the_order_of_rows(two_classes):
 
 
 class StopsAfter:
-    """A scikit-learn callback that asks to stop, or presses Ctrl-C, at the n-th look of the solver."""
+    """A scikit-learn callback that asks to stop, or presses Ctrl-C, at the n-th look of the
+    solver.
+    """
 
     def __init__(self, n_looks, raises=None):
-        self.n_looks, self.raises, self.seen = n_looks, raises, 0
+        self.n_looks = n_looks
+        self.raises = raises
+        self.seen = 0
 
     def setup(self, estimator, context): ...
 
@@ -204,7 +235,9 @@ class StopsAfter:
     ids=["callback", "ctrl-c"],
 )
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-def test_a_fit_that_is_stopped_leaves_a_usable_model_and_says_so(three_classes, callback, reason, multi_class):
+def test_a_fit_that_is_stopped_leaves_a_usable_model_and_says_so(
+    three_classes, callback, reason, multi_class
+):
     X, y = three_classes
     callback.seen = 0
     model = SupervisedSVC(multi_class=multi_class).set_callbacks(callback)
@@ -222,9 +255,10 @@ def test_limits_end_a_fit_with_a_reason_and_a_remedy(two_classes):
 
 
 def test_scikit_learns_progress_bar_shows_our_fit(three_classes, capsys):
+    callback = pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # rich may complain about the terminal of the test runner
-        SupervisedSVC().set_callbacks(ProgressBar()).fit(*three_classes)
+        SupervisedSVC().set_callbacks(callback.ProgressBar()).fit(*three_classes)
     assert "SupervisedSVC" in capsys.readouterr().out
 
 
@@ -244,13 +278,15 @@ BAD = [
     ({"costs": {0: 1, 1: -1}}, {}, "positive and finite"),
     ({"costs": [[0, 1]]}, {}, r"costs has shape \(1, 2\)"),
     ({}, {"sample_weight": -np.ones(300)}, "[Nn]egative"),
-    ({}, {"sample_weight": np.zeros(300)}, "at least one non-zero"),
+    ({}, {"sample_weight": np.zeros(300)}, "all samples have zero or negative weights"),
     ({}, {"sample_weight": np.ones(7)}, "sample_weight"),
     ({"kernel": "precomputed"}, {}, "square"),
 ]
 
 
-@pytest.mark.parametrize(("parameters", "fit_parameters", "message"), BAD, ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize(
+    ("parameters", "fit_parameters", "message"), BAD, ids=lambda v: str(v)[:40]
+)
 def test_bad_input_is_refused_with_a_sentence(two_classes, parameters, fit_parameters, message):
     with pytest.raises(ValueError, match=message):
         SupervisedSVC(**parameters).fit(*two_classes, **fit_parameters)
@@ -269,3 +305,69 @@ def test_missing_and_infinite_values_are_refused(two_classes, value):
     X[3, 2] = value
     with pytest.raises(ValueError, match=r"NaN|infinity"):
         SupervisedSVC().fit(X, y)
+
+
+# ---- what SVC has as well ----
+
+
+@pytest.mark.parametrize("break_ties", [False, True])
+def test_scores_of_pairs_and_ties_are_those_of_svc(break_ties):
+    X, y = load_iris(return_X_y=True)
+    X = X[:, :2]
+    ours = SupervisedSVC(kernel="linear", tol=1e-6, break_ties=break_ties).fit(X, y)
+    theirs = SVC(kernel="linear", tol=1e-6, break_ties=break_ties).fit(X, y)
+    new = np.random.default_rng(0).uniform(X.min(axis=0) - 3, X.max(axis=0) + 3, (2000, 2))
+    assert_array_equal(ours.predict(new), theirs.predict(new))
+    ours.set_params(decision_function_shape="ovo")
+    theirs.set_params(decision_function_shape="ovo", break_ties=False)
+    assert_allclose(ours.decision_function(new), theirs.decision_function(new), atol=1e-3)
+    one_by_rest = SupervisedSVC(multi_class="ovr", decision_function_shape="ovo").fit(X, y)
+    with pytest.raises(ValueError, match="needs a fit of pairs of classes"):
+        one_by_rest.decision_function(new)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_probabilities_are_sigmoids_of_the_scores_of_rows_left_out(n_classes):
+    X, truth = make_blobs(90, centers=[[0, 0], [2, 0], [0, 2]][:n_classes], random_state=0)
+    y = np.where(np.arange(90) < 70, truth, -1)
+    model = SupervisedSVC(probability=True, tol=1e-8, gamma=0.5).fit(X, y)
+    order = content_order(X[:70])  # the folds do not depend on the places of rows
+    fold = np.full(90, -1)
+    fold[order] = assign_folds(y[order], 5)[0]
+    left_out = np.full((90, n_classes), np.nan)
+    for k in range(5):
+        part = SupervisedSVC(tol=1e-8, gamma=0.5).fit(X, np.where(fold == k, -1, y))
+        scores = part.decision_function(X[fold == k])
+        left_out[fold == k] = scores if n_classes > 2 else np.column_stack([-scores, scores])
+    chance = np.empty((90, n_classes))
+    scores = model.decision_function(X)
+    scores = scores if n_classes > 2 else np.column_stack([-scores, scores])
+    for c in range(n_classes):
+        slope, offset = fit_sigmoid(left_out[:70, c], np.where(y[:70] == c, 1, -1))
+        chance[:, c] = expit(slope * scores[:, c] + offset)
+    chance /= chance.sum(axis=1, keepdims=True)
+    assert_allclose(model.predict_proba(X), chance, atol=1e-4)
+    assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
+    assert log_loss(truth, model.predict_proba(X)) < 0.75 * np.log(n_classes)
+
+
+def test_without_probabilities_the_error_says_what_to_do():
+    X, y = make_blobs(40, centers=2, random_state=0)
+    for model, remedy in [
+        (SupervisedSVC(), r"fit SupervisedSVC\(probability=True\)"),
+        (SelfTrainingSVC(), r"SemiSupervisedCalibratedClassifierCV\(SelfTrainingSVC"),
+        (PositiveUnlabeledSVC(), "CalibratedClassifierCV"),
+        (SelfTrainingSVC().fit(X, y).with_threshold(0.5), "SemiSupervisedCalibratedClassifierCV"),
+    ]:
+        for method in ("predict_proba", "predict_log_proba"):
+            with pytest.raises(AttributeError) as error:
+                getattr(model, method)
+            assert re.search(remedy, f"{error.value} {error.value.__cause__}")
+
+
+def test_a_negative_weight_is_no_row_as_in_svc():
+    X, y = make_blobs(40, centers=2, cluster_std=4, random_state=0)
+    weight = np.where(np.arange(40) % 5 == 0, -1.0, 1.0)
+    model = SupervisedSVC(tol=1e-6).fit(X, y, sample_weight=weight)
+    alone = SupervisedSVC(tol=1e-6).fit(X[weight > 0], y[weight > 0])
+    assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-4)

@@ -16,13 +16,12 @@ from histories import InterruptedSolves, records_of
 from oracles import naive_kernel, optimum
 from reuters import errors_on_test, load_reuters, reuters_rows
 from semisvm import SupervisedSVC, TransductiveSVC
-from semisvm import primal as forms
-from semisvm.datasets import load
+from semisvm import machines as forms
 from semisvm.decision.binomial import binomial_interval
-from semisvm.dual import DualProblem, Status, solve
+from semisvm.dual import DualProblem, DualSolution, Status, solve
 from semisvm.estimators import rounds as rounds_module
-from semisvm.estimators.transductive import switching
 from semisvm.kernels import kernel_rows, make_formula
+from studies.data import load
 
 ALGORITHMS = ("switch", "cccp", "anneal")
 N_CASES, N_UNLABELED = 200, 10
@@ -35,13 +34,24 @@ N_CASES, N_UNLABELED = 200, 10
 def small_case(seed):
     """A handful of labeled rows and ten unlabeled ones, of random separation, C and kernel."""
     rng = np.random.default_rng(seed)
-    n_positive, n_negative = rng.integers(2, 4), rng.integers(2, 5)
-    sign = np.concatenate([np.ones(n_positive), -np.ones(n_negative), rng.choice([-1.0, 1.0], N_UNLABELED)])
+    n_positive = rng.integers(2, 4)
+    n_negative = rng.integers(2, 5)
+    sign = np.concatenate(
+        [np.ones(n_positive), -np.ones(n_negative), rng.choice([-1.0, 1.0], N_UNLABELED)]
+    )
     X = rng.normal(size=(len(sign), 2))
     X[:, 0] += rng.uniform(0.5, 2) * sign
     y = np.where(sign > 0, 1, 0)
     y[-N_UNLABELED:] = -1
-    return X, y, {"C": 10 ** rng.uniform(-1, 1.5), "kernel": str(rng.choice(["linear", "rbf"])), "gamma": 0.5}
+    return (
+        X,
+        y,
+        {
+            "C": 10 ** rng.uniform(-1, 1.5),
+            "kernel": str(rng.choice(["linear", "rbf"])),
+            "gamma": 0.5,
+        },
+    )
 
 
 @functools.cache
@@ -51,14 +61,20 @@ def fit_small_case(seed, **parameters):
 
 
 def objective_of(rows, sign, C, start=None):
-    """The least objective of an SVM with these signs, from its dual: a lower bound that is tight."""
+    """The least objective of an SVM with these signs, from its dual: a lower bound that is
+    tight.
+    """
     bound = C * sign
-    found = solve(DualProblem(rows, -sign, np.minimum(bound, 0), np.maximum(bound, 0)), start, tol=1e-6)
+    found = solve(
+        DualProblem(rows, -sign, np.minimum(bound, 0), np.maximum(bound, 0)), start, tol=1e-6
+    )
     return -found.objective, found
 
 
 def kernel_of(X, settings):
-    return kernel_rows(X, make_formula(settings["kernel"], X, gamma=settings["gamma"]), dtype=np.float64)
+    return kernel_rows(
+        X, make_formula(settings["kernel"], X, gamma=settings["gamma"]), dtype=np.float64
+    )
 
 
 def signs_with(y, positive):
@@ -72,7 +88,9 @@ def best_of_all_labelings(seed):
     """Try every labeling with the right number of positives."""
     X, y, settings = small_case(seed)
     n_positive = int((fit_small_case(seed).transduction_[-N_UNLABELED:] == 1).sum())
-    rows, best, found = kernel_of(X, settings), np.inf, None
+    rows = kernel_of(X, settings)
+    best = np.inf
+    found = None
     for positive in combinations(range(N_UNLABELED), n_positive):
         objective, found = objective_of(rows, signs_with(y, positive), settings["C"], found)
         best = min(best, objective)
@@ -86,7 +104,12 @@ def final_objective(model):
 def test_switching_is_never_below_the_best_of_all_labelings_and_mostly_near_it():
     best = np.array([best_of_all_labelings(seed) for seed in range(N_CASES)])
     for algorithm in ("switch", "anneal"):
-        ratio = np.array([final_objective(fit_small_case(s, algorithm=algorithm)) for s in range(N_CASES)]) / best
+        ratio = (
+            np.array(
+                [final_objective(fit_small_case(s, algorithm=algorithm)) for s in range(N_CASES)]
+            )
+            / best
+        )
         assert ratio.min() > 1 - 1e-6
         assert (ratio < 1.05).mean() > 0.7
         assert np.median(ratio) < 1 + 1e-6
@@ -110,7 +133,8 @@ def test_switching_is_never_worse_than_its_start():
 
 def test_one_pair_at_a_time_ends_where_batches_do():
     for seed in range(N_CASES):
-        single, batch = fit_small_case(seed, pairs_per_round=1), fit_small_case(seed)
+        single = fit_small_case(seed, pairs_per_round=1)
+        batch = fit_small_case(seed)
         assert final_objective(single) == pytest.approx(final_objective(batch), rel=0.01)
 
 
@@ -133,7 +157,9 @@ def test_within_a_level_the_objective_falls_with_every_switch():
     for before, after in pairwise(history):
         if after["switched"]:
             n_switches += 1
-            assert all(after[price] == before[price] for price in ("price_negative", "price_positive"))
+            assert all(
+                after[price] == before[price] for price in ("price_negative", "price_positive")
+            )
             assert after["objective"] < before["objective"]
     assert n_switches >= 3
     prices = np.array([(record["price_negative"], record["price_positive"]) for record in history])
@@ -152,37 +178,54 @@ def test_the_bound_of_cccp_never_rises_and_is_never_below_the_objective():
 def test_cccp_takes_the_rounds_that_a_general_solver_takes(seed):
     X, y, settings = small_case(seed)
     model = TransductiveSVC(**settings, algorithm="cccp", ramp=-0.2, tol=1e-7).fit(X, y)
-    naive = naive_cccp(naive_kernel(settings["kernel"], X, gamma=settings["gamma"]), y, settings["C"], ramp=-0.2)
+    naive = naive_cccp(
+        naive_kernel(settings["kernel"], X, gamma=settings["gamma"]), y, settings["C"], ramp=-0.2
+    )
     assert_allclose(model.decision_function(X), naive["f"], atol=1e-3)
     bounds = [record["bound"] for record in records_of(model)[1:]]
     assert bounds == pytest.approx(naive["bounds"][: len(bounds)], rel=1e-5)
 
 
 def naive_cccp(K, y, C, ramp):
-    """Form (e) of the notes, literally: labeled once, unlabeled twice, the balance on the mean of the latter."""
-    labeled, unlabeled = np.flatnonzero(y >= 0), np.flatnonzero(y < 0)
+    """Form (e) of the notes, literally: labeled once, unlabeled twice, the balance on the mean
+    of the latter.
+    """
+    labeled = np.flatnonzero(y >= 0)
+    unlabeled = np.flatnonzero(y < 0)
     mean = np.where(y < 0, 1 / len(unlabeled), 0.0)
     B = np.vstack([np.eye(len(y)), mean])
     K = B @ K @ B.T
     r = 2 * (y[labeled] == 1).mean() - 1
     row = np.concatenate([labeled, unlabeled, unlabeled, [len(y)]])
-    t = np.concatenate([np.where(y[labeled] == 1, 1.0, -1.0), np.ones(len(unlabeled)), -np.ones(len(unlabeled)), [r]])
+    t = np.concatenate(
+        [
+            np.where(y[labeled] == 1, 1.0, -1.0),
+            np.ones(len(unlabeled)),
+            -np.ones(len(unlabeled)),
+            [r],
+        ]
+    )
     is_copy = np.arange(len(row)) >= len(labeled)
     is_copy[-1] = False
     sup = SupervisedSVC(C=C, kernel="precomputed", tol=1e-9).fit(K[:-1, :-1], y)
-    f, bounds, before = np.append(sup.decision_function(K[:-1, :-1]), 0.0), [], None
+    f = np.append(sup.decision_function(K[:-1, :-1]), 0.0)
+    bounds = []
+    before = None
     while True:
         rewarded = is_copy & (t * f[row] < ramp)
         if before is not None and (rewarded == before).all():
             return {"f": f[:-1], "bounds": bounds}
         shift = np.where(rewarded, C, 0.0)
         ends = t * (0 - shift), t * (C - shift)
-        lower, upper = np.minimum(*ends), np.maximum(*ends)
+        lower = np.minimum(*ends)
+        upper = np.maximum(*ends)
         lower[-1], upper[-1] = -np.inf, np.inf
         beta, value = optimum(K, -t, lower, upper, row=row)
         scores = K[:, row] @ beta
         f = scores + r - scores[-1]
-        bounds.append(-value + (1 - ramp) * shift.sum())  # the dual drops the constants of hinges and tangents
+        bounds.append(
+            -value + (1 - ramp) * shift.sum()
+        )  # the dual drops the constants of hinges and tangents
         before = rewarded
 
 
@@ -197,7 +240,9 @@ def test_cccp_keeps_the_balance_exactly():
 def test_annealing_too_is_never_worse_than_the_first_guesses_and_often_better_than_switching():
     n_better = 0
     for seed in range(N_CASES):
-        annealed, switched = (final_objective(fit_small_case(seed, algorithm=a)) for a in ("anneal", "switch"))
+        annealed, switched = (
+            final_objective(fit_small_case(seed, algorithm=a)) for a in ("anneal", "switch")
+        )
         assert annealed <= first_objective(seed) * (1 + 1e-3)  # to the tolerance of a solve
         n_better += annealed < switched * (1 - 1e-6)
     assert n_better >= 5
@@ -207,7 +252,11 @@ def test_labels_harden_as_the_temperature_falls():
     X, y, _ = blobs()
     model = TransductiveSVC(algorithm="anneal", kernel="linear", positive_fraction=0.5).fit(X, y)
     temperatures, undecided = np.array(
-        [(record["temperature"], record["undecided"]) for record in records_of(model) if "temperature" in record]
+        [
+            (record["temperature"], record["undecided"])
+            for record in records_of(model)
+            if "temperature" in record
+        ]
     ).T
     assert (np.diff(temperatures) <= 0).all()
     assert undecided[-1] < 0.02
@@ -225,7 +274,15 @@ def reuters(paper_data):
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("n_positive", "n_negative", "published"),
-    [(10, 10, 150), (20, 10, 108), (100, 100, 78), (50, 100, 87), (995, 500, 58), (500, 995, 66), (995, 995, 18)],
+    [
+        (10, 10, 150),
+        (20, 10, 108),
+        (100, 100, 78),
+        (50, 100, 87),
+        (995, 500, 58),
+        (500, 995, 66),
+        (995, 995, 18),
+    ],
 )
 def test_reuters_by_switching(reuters, n_positive, n_negative, published):
     model = TransductiveSVC(kernel="linear").fit(*reuters_rows(reuters, n_positive, n_negative))
@@ -238,7 +295,9 @@ def test_svmlights_own_example(reuters):
     example = reuters["transduction"]
     switched = TransductiveSVC(kernel="linear").fit(example.X, example.y)
     assert errors_on_test(switched, reuters) == pytest.approx(24, abs=4)
-    annealed = TransductiveSVC(kernel="linear", algorithm="anneal", C_unlabeled=0.3).fit(example.X, example.y)
+    annealed = TransductiveSVC(kernel="linear", algorithm="anneal", C_unlabeled=0.3).fit(
+        example.X, example.y
+    )
     assert errors_on_test(annealed, reuters) <= 21
 
 
@@ -246,7 +305,9 @@ def test_svmlights_own_example(reuters):
 def test_svmlights_file_trains_unchanged(reuters, paper_data):
     from sklearn.datasets import load_svmlight_file
 
-    X, y = load_svmlight_file(str(paper_data / "ptsvm" / "train_transduction.dat.bz2"), n_features=9947)
+    X, y = load_svmlight_file(
+        str(paper_data / "ptsvm" / "train_transduction.dat.bz2"), n_features=9947
+    )
     assert set(y) == {-1.0, 0.0, 1.0}
     model = TransductiveSVC(kernel="linear", unlabeled=0).fit(X, y)
     truth = np.where(reuters["test"].y == 1, 1.0, -1.0)
@@ -285,9 +346,12 @@ def test_the_number_of_positive_labels_is_the_one_asked_for(fraction, algorithm)
 def test_without_a_number_the_fraction_is_that_of_the_labels_with_its_exact_interval():
     X, y, _ = blobs()
     model = TransductiveSVC().fit(X, y)
-    n_positive, n_labeled = (y == 1).sum(), (y >= 0).sum()
+    n_positive = (y == 1).sum()
+    n_labeled = (y >= 0).sum()
     assert model.positive_fraction_[0] == n_positive / n_labeled
-    assert_allclose(model.positive_fraction_interval_[0], binomial_interval(n_positive, n_labeled, 0.9))
+    assert_allclose(
+        model.positive_fraction_interval_[0], binomial_interval(n_positive, n_labeled, 0.9)
+    )
 
 
 def test_the_estimate_follows_the_unlabeled_rows_as_far_as_the_labels_allow():
@@ -307,7 +371,9 @@ def test_the_estimate_follows_the_unlabeled_rows_as_far_as_the_labels_allow():
 
 @pytest.mark.parametrize(("fraction", "n_positive"), [(0.001, 1), (0.999, 109)])
 @pytest.mark.parametrize("algorithm", ["switch", "anneal"])
-def test_a_fraction_that_rounds_to_none_or_all_leaves_one_of_the_other_class(fraction, n_positive, algorithm):
+def test_a_fraction_that_rounds_to_none_or_all_leaves_one_of_the_other_class(
+    fraction, n_positive, algorithm
+):
     X, y, _ = blobs()
     model = TransductiveSVC(positive_fraction=fraction, algorithm=algorithm).fit(X, y)
     assert (model.transduction_[y < 0] == 1).sum() == n_positive
@@ -326,7 +392,9 @@ def test_a_number_for_three_classes_is_refused():
 def test_costs_on_both_parts_are_weights_of_the_given_labels(algorithm):
     """Doubling all costs is doubling both C."""
     X, y, _ = blobs(cluster_std=2.0)
-    doubled = TransductiveSVC(C=1, costs={0: 2, 1: 2}, algorithm=algorithm, gamma=0.1, tol=1e-6).fit(X, y)
+    doubled = TransductiveSVC(
+        C=1, costs={0: 2, 1: 2}, algorithm=algorithm, gamma=0.1, tol=1e-6
+    ).fit(X, y)
     plain = TransductiveSVC(C=2, algorithm=algorithm, gamma=0.1, tol=1e-6).fit(X, y)
     assert_allclose(doubled.decision_function(X), plain.decision_function(X), atol=1e-3)
 
@@ -351,7 +419,8 @@ def test_with_costs_no_pair_is_left_whose_switch_lowers_the_objective(seed):
     f = model.decision_function(X)[-N_UNLABELED:]
     guess = (model.transduction_[-N_UNLABELED:] == 1).astype(int)
     loss = np.stack([price[c] * np.maximum(0, 1 - s * f) for c, s in ((0, -1), (1, 1))])
-    now, other = loss[guess, range(N_UNLABELED)], loss[1 - guess, range(N_UNLABELED)]
+    now = loss[guess, range(N_UNLABELED)]
+    other = loss[1 - guess, range(N_UNLABELED)]
     for p in np.flatnonzero(guess == 1):
         for q in np.flatnonzero(guess == 0):
             assert now[p] + now[q] <= other[p] + other[q] + 1e-3 * price.sum()
@@ -364,7 +433,9 @@ def test_with_costs_no_pair_is_left_whose_switch_lowers_the_objective(seed):
 def test_without_unlabeled_rows_it_is_the_supervised_machine(algorithm):
     X, _, t = blobs(cluster_std=2.0)
     model = TransductiveSVC(algorithm=algorithm).fit(X, t)
-    assert_allclose(model.decision_function(X), SupervisedSVC().fit(X, t).decision_function(X), atol=1e-9)
+    assert_allclose(
+        model.decision_function(X), SupervisedSVC().fit(X, t).decision_function(X), atol=1e-9
+    )
     assert (model.labeled_iter_ == 0).all()
 
 
@@ -399,9 +470,15 @@ def test_string_classes_three_classes_sparse_and_precomputed_all_give_the_same(a
     assert set(dense.transduction_) == set(names)
     assert (dense.transduction_ == names).mean() > 0.85
     expected = dense.decision_function(X)
-    assert_allclose(model.fit(sparse.csr_matrix(X), y).decision_function(sparse.csr_matrix(X)), expected, atol=1e-4)
+    assert_allclose(
+        model.fit(sparse.csr_matrix(X), y).decision_function(sparse.csr_matrix(X)),
+        expected,
+        atol=1e-4,
+    )
     K = rbf_kernel(X, gamma=0.5)
-    given = TransductiveSVC(algorithm=algorithm, kernel="precomputed", unlabeled="", tol=1e-6).fit(K, y)
+    given = TransductiveSVC(algorithm=algorithm, kernel="precomputed", unlabeled="", tol=1e-6).fit(
+        K, y
+    )
     assert_allclose(given.decision_function(K), expected, atol=1e-4)
 
 
@@ -409,7 +486,9 @@ def test_string_classes_three_classes_sparse_and_precomputed_all_give_the_same(a
 def test_predict_and_transduction_come_from_one_f(algorithm):
     X, y, t = blobs()
     model = TransductiveSVC(algorithm=algorithm, positive_fraction=t[y < 0].mean()).fit(X, y)
-    assert_array_equal(model.transduction_[y < 0], model.predict(X)[y < 0])  # no row is forced to the other side here
+    assert_array_equal(
+        model.transduction_[y < 0], model.predict(X)[y < 0]
+    )  # no row is forced to the other side here
     assert (model.labeled_iter_[y >= 0] == 0).all()
     assert (model.labeled_iter_[y < 0] >= 1).all()
     assert model.labeled_iter_.max() <= records_of(model)[-1]["round"]
@@ -472,7 +551,9 @@ def test_a_fit_is_the_same_every_time_and_does_not_touch_its_parameters():
     assert_array_equal(TransductiveSVC().fit(X, y).decision_function(X), first)
 
 
-@pytest.mark.parametrize("bad", [{"ramp": -1}, {"ramp": 0.1}, {"positive_fraction": 0}, {"positive_fraction": 1.0}])
+@pytest.mark.parametrize(
+    "bad", [{"ramp": -1}, {"ramp": 0.1}, {"positive_fraction": 0}, {"positive_fraction": 1.0}]
+)
 def test_parameters_without_meaning_are_refused(bad):
     X, y, _ = blobs()
     with pytest.raises(ValueError, match=next(iter(bad))):
@@ -484,12 +565,16 @@ def test_nothing_is_said_when_all_went_well():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for algorithm in ALGORITHMS:
-            assert TransductiveSVC(algorithm=algorithm).fit(X, y).termination_condition_ == "converged"
+            assert (
+                TransductiveSVC(algorithm=algorithm).fit(X, y).termination_condition_ == "converged"
+            )
 
 
 @pytest.mark.parametrize("algorithm", ["switch", "cccp", "anneal"])
 @pytest.mark.parametrize(("n_classes", "share"), [(2, 1.0), (3, 0.1)])
-def test_the_default_price_of_unlabeled_rows_is_a_tenth_with_more_than_two_classes(algorithm, n_classes, share):
+def test_the_default_price_of_unlabeled_rows_is_a_tenth_with_more_than_two_classes(
+    algorithm, n_classes, share
+):
     rng = np.random.default_rng(0)
     truth = rng.integers(0, n_classes, 90)
     X = rng.standard_normal((90, 2)) + 2 * np.column_stack([truth == 1, truth == 2])
@@ -504,9 +589,12 @@ def test_the_default_price_of_unlabeled_rows_is_a_tenth_with_more_than_two_class
 def test_a_limit_that_ends_the_comparison_with_the_first_labels_keeps_the_last(monkeypatch):
     """The rough solution that the comparison begins with is a step on the way, and no model."""
     X, y, settings = next(
-        case for case in map(small_case, range(N_CASES)) if (guesses_before(*case) != guesses_after(*case)).any()
+        case
+        for case in map(small_case, range(N_CASES))
+        if (guesses_before(*case) != guesses_after(*case)).any()
     )
-    solve_in_rounds, is_cut = rounds_module.Rounds.solve, []
+    solve_in_rounds = rounds_module.Rounds.solve
+    is_cut = []
 
     def solve_or_end(self, *arguments, **options):
         if is_cut:
@@ -518,9 +606,9 @@ def test_a_limit_that_ends_the_comparison_with_the_first_labels_keeps_the_last(m
         is_cut.append(True)
         return -np.inf
 
-    monkeypatch.setattr(switching, "lower_bound", lambda solution: np.inf)
+    monkeypatch.setattr(DualSolution, "bound", property(lambda solution: np.inf))
     whole = TransductiveSVC(**settings).fit(X, y)
-    monkeypatch.setattr(switching, "lower_bound", hopeful)
+    monkeypatch.setattr(DualSolution, "bound", property(hopeful))
     monkeypatch.setattr(rounds_module.Rounds, "solve", solve_or_end)
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         cut = TransductiveSVC(**settings).fit(X, y)

@@ -1,4 +1,6 @@
-"""One home for cross-fitting: five kinds of callers, each with the numbers that its own loop gave in version 0.1."""
+"""One home for cross-fitting: five kinds of callers, each with the numbers that its own loop
+gave in version 0.1.
+"""
 
 import itertools
 
@@ -15,11 +17,11 @@ from sklearn.utils import check_random_state
 from semisvm import PreferenceSVC, SemiSupervisedKFold, SupervisedSVC
 from semisvm.decision.guard import guard
 from semisvm.estimators.equal_rows import content_order
-from semisvm.model_selection import (
+from semisvm.model_selection import cross_fit_scores
+from semisvm.model_selection.cross_fit import (
     assign_folds,
     collect_scores,
     cross_fit,
-    cross_fit_scores,
     hide_single_rows,
     list_folds,
 )
@@ -57,7 +59,9 @@ def guard_folds_of_version_1(rows, codes, most=20):
     return [rows[k::n_folds] for k in range(n_folds)]
 
 
-signs = st.lists(st.integers(-1, 1), max_size=40).map(lambda sign: np.array([1, -1, *sign, -1, 1, 0]))
+signs = st.lists(st.integers(-1, 1), max_size=40).map(
+    lambda sign: np.array([1, -1, *sign, -1, 1, 0])
+)
 class_codes = st.lists(st.integers(-1, 3), max_size=40).map(lambda codes: np.array([0, *codes]))
 
 
@@ -71,7 +75,8 @@ def test_the_folds_of_soft_labels_are_bit_for_bit_those_of_version_1(sign, n_dra
 
 @given(class_codes, st.integers(0, 5))
 def test_the_folds_of_the_cluster_search_are_bit_for_bit_those_of_version_1(codes, seed):
-    theirs, ours = np.random.RandomState(seed), np.random.RandomState(seed)
+    theirs = np.random.RandomState(seed)
+    ours = np.random.RandomState(seed)
     expected = deal_folds_of_version_1(codes, theirs)
     assert_array_equal(assign_folds(hide_single_rows(codes), 5, rng=ours)[0], expected)
     assert theirs.random() == ours.random()  # and what is drawn next is the same too
@@ -116,10 +121,14 @@ def rows():
 
 
 def test_use_1_and_2_a_splitter_and_an_estimator(rows):
-    """`cross_fit_scores`, and the comparison of methods on tables: warnings and progress belong to the closure."""
+    """`cross_fit_scores`, and the comparison of methods on tables: warnings and progress belong
+    to the closure.
+    """
     X, y, _ = rows
     folds = list(SemiSupervisedKFold(4, shuffle=True, random_state=0).split(X, y))
-    estimator, told, numbers = SupervisedSVC(gamma=0.5), [], itertools.count(1)
+    estimator = SupervisedSVC(gamma=0.5)
+    told = []
+    numbers = itertools.count(1)
 
     def fit_and_score(train, test):
         told.append(f"fold {next(numbers)} of {len(folds)}")
@@ -137,7 +146,9 @@ def test_use_1_and_2_a_splitter_and_an_estimator(rows):
 
 
 def test_use_3_the_guard_hides_labels_and_compares_costs(rows):
-    """The tested rows stay among the rows, unlabeled: the closure hides their labels. Oracle: the guard of a fit."""
+    """The tested rows stay among the rows, unlabeled: the closure hides their labels. Oracle:
+    the guard of a fit.
+    """
     X, y, _ = rows
     costs = {0: 1.0, 1: 4.0}
     model = SupervisedSVC(gamma=0.5, costs=costs, guard=True, tol=1e-8).fit(X, y)
@@ -151,8 +162,12 @@ def test_use_3_the_guard_hides_labels_and_compares_costs(rows):
 
     found = cross_fit(folds, fit_and_score, len(y))
     labeled = y >= 0
+    scores = found.scores[labeled]
     verdict = guard(
-        found.scores[labeled], 2 * y[labeled] - 1, costs=(4.0, 1.0), positive_share=float(np.mean(y[labeled] == 1))
+        np.stack([np.zeros(len(scores)), scores], axis=1),
+        y[labeled],
+        np.array([[0.0, 1.0], [4.0, 0.0]]),
+        np.bincount(y[labeled]) / labeled.sum(),
     )
     assert model.guard_["n_fits"] == found.n_fits == 20
     assert model.guard_["own_cost"] == pytest.approx(verdict.own_cost, abs=1e-12)
@@ -160,9 +175,12 @@ def test_use_3_the_guard_hides_labels_and_compares_costs(rows):
 
 
 def test_use_4_a_search_scores_several_settings_at_once_and_keeps_what_is_complete(rows):
-    """One column per C; a number of clusters is one cross-fit, and a fit that was ended early ends the search."""
+    """One column per C; a number of clusters is one cross-fit, and a fit that was ended early
+    ends the search.
+    """
     X, y, _ = rows
-    values, folds = (0.1, 1.0, 10.0), list_folds(assign_folds(hide_single_rows(y), 5, rng=np.random.RandomState(0))[0])
+    values = (0.1, 1.0, 10.0)
+    folds = list_folds(assign_folds(hide_single_rows(y), 5, rng=np.random.RandomState(0))[0])
     fits = itertools.count()
 
     def predictions_by(gamma, last_fit):
@@ -170,7 +188,10 @@ def test_use_4_a_search_scores_several_settings_at_once_and_keeps_what_is_comple
             if next(fits) == last_fit:
                 return None
             train = train[y[train] >= 0]
-            return np.stack([SVC(C=C, gamma=gamma).fit(X[train], y[train]).predict(X[test]) for C in values], axis=1)
+            return np.stack(
+                [SVC(C=C, gamma=gamma).fit(X[train], y[train]).predict(X[test]) for C in values],
+                axis=1,
+            )
 
         return fit_and_score
 
@@ -179,7 +200,10 @@ def test_use_4_a_search_scores_several_settings_at_once_and_keeps_what_is_comple
     by_hand = np.zeros(3, dtype=int)
     for train, test in folds:
         train = train[y[train] >= 0]
-        by_hand += [(SVC(C=C, gamma=0.1).fit(X[train], y[train]).predict(X[test]) == y[test]).sum() for C in values]
+        by_hand += [
+            (SVC(C=C, gamma=0.1).fit(X[train], y[train]).predict(X[test]) == y[test]).sum()
+            for C in values
+        ]
     assert_array_equal(n_right, by_hand)
 
     cut_short = cross_fit(folds, predictions_by(1.0, 7), len(y))
@@ -189,18 +213,26 @@ def test_use_4_a_search_scores_several_settings_at_once_and_keeps_what_is_comple
 
 
 def test_use_5_machines_of_several_draws_trained_in_one_batch(rows):
-    """`PreferenceSVC` trains all folds of all draws at once; its scores are the mean over the draws."""
+    """`PreferenceSVC` trains all folds of all draws at once; its scores are the mean over the
+    draws.
+    """
     X, _, truth = rows
     order = content_order(X, truth)  # that in which folds are drawn
-    X, truth = X[order], truth[order]
+    X = X[order]
+    truth = truth[order]
     model = PreferenceSVC(C=2, gamma=0.3, tol=1e-8, random_state=5).fit(X, truth)
     sign = np.where(truth == 1, 1, -1)
     rng = np.random.default_rng(check_random_state(5).randint(2**31))
-    draws = assign_folds(np.where(sign > 0, 0, 1), 5, rng=rng, n_draws=3, every_class_in_every_fold=True)
+    draws = assign_folds(
+        np.where(sign > 0, 0, 1), 5, rng=rng, n_draws=3, every_class_in_every_fold=True
+    )
     scores = np.zeros(draws.shape)
     for draw, fold in enumerate(draws):
         folds = list_folds(fold)
-        values = [SVC(C=2, gamma=0.3, tol=1e-8).fit(X[train], sign[train]).decision_function(X) for train, _ in folds]
+        values = [
+            SVC(C=2, gamma=0.3, tol=1e-8).fit(X[train], sign[train]).decision_function(X)
+            for train, _ in folds
+        ]
         batch = [of_all_rows[test] for of_all_rows, (_, test) in zip(values, folds, strict=True)]
         scores[draw] = collect_scores(folds, batch, len(sign)).scores
     assert_array_equal(model.calibration_sign_[1], sign)

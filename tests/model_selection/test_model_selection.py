@@ -44,7 +44,9 @@ def blobs():
 
 
 class LabeledRowsOnly(ClassifierMixin, BaseEstimator):
-    """A supervised classifier that leaves unlabeled rows aside; its fits are easy to repeat by hand."""
+    """A supervised classifier that leaves unlabeled rows aside; its fits are easy to repeat by
+    hand.
+    """
 
     def __init__(self, model=None, unlabeled=-1):
         self.model = model
@@ -55,7 +57,9 @@ class LabeledRowsOnly(ClassifierMixin, BaseEstimator):
         rows = np.flatnonzero(labels.is_labeled)
         weights = None if sample_weight is None else sample_weight[rows]
         self.model_ = LogisticRegression() if self.model is None else clone(self.model)
-        self.model_.fit(np.asarray(X)[rows], labels.decode(labels.codes[rows]), sample_weight=weights)
+        self.model_.fit(
+            np.asarray(X)[rows], labels.decode(labels.codes[rows]), sample_weight=weights
+        )
         self.classes_ = labels.classes
         return self
 
@@ -69,10 +73,17 @@ class LabeledRowsOnly(ClassifierMixin, BaseEstimator):
         return self.model_.predict_proba(np.asarray(X))
 
 
-# Three classes at both ends, whatever comes between: every contiguous fold leaves two classes to train on.
-targets = st.lists(st.integers(-1, 2), max_size=25).map(lambda y: np.array([0, 1, 2, *y, 0, 1, 2, 0, 1, 2]))
+# Three classes at both ends, whatever comes between: every contiguous fold leaves two classes to
+# train on.
+targets = st.lists(st.integers(-1, 2), max_size=25).map(
+    lambda y: np.array([0, 1, 2, *y, 0, 1, 2, 0, 1, 2])
+)
 kinds_of_kfold = st.sampled_from(
-    [{"stratify": False}, {"stratify": True}, {"stratify": True, "shuffle": True, "random_state": 0}]
+    [
+        {"stratify": False},
+        {"stratify": True},
+        {"stratify": True, "shuffle": True, "random_state": 0},
+    ]
 )
 
 
@@ -152,7 +163,9 @@ def test_adding_unlabeled_rows_leaves_the_split_of_the_labeled_rows_as_it_was(y,
 )
 def test_without_unlabeled_rows_the_splits_are_scikit_learns(ours, theirs):
     rng = np.random.default_rng(0)
-    X, y, groups = rows_of_X(60), rng.integers(0, 2, 60), np.arange(60) % 12
+    X = rows_of_X(60)
+    y = rng.integers(0, 2, 60)
+    groups = np.arange(60) % 12
     by_group = groups if isinstance(ours, SemiSupervisedGroupKFold) else None
     for (train, test), (their_train, their_test) in zip(
         ours.split(X, y, by_group), theirs.split(X, y, by_group), strict=True
@@ -195,7 +208,8 @@ def test_a_grid_search_chooses_by_labeled_rows(blobs):
     flipped = np.where(y == -1, -1, np.where(np.arange(120) % 30 == 0, 1 - truth, truth))
     search = GridSearchCV(LabeledRowsOnly(), grid, cv=SemiSupervisedKFold(4)).fit(X, flipped)
     by_hand = [
-        cross_val_score(LabeledRowsOnly(model), X, flipped, cv=SemiSupervisedKFold(4)).mean() for model in grid["model"]
+        cross_val_score(LabeledRowsOnly(model), X, flipped, cv=SemiSupervisedKFold(4)).mean()
+        for model in grid["model"]
     ]
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], by_hand)
     assert search.best_params_["model"].C == 1.0
@@ -209,7 +223,8 @@ def test_scikit_learns_own_semi_supervised_classifier_works_under_ours(blobs):
 
 def test_groups_reach_the_splitter_with_and_without_metadata_routing(blobs):
     X, y, _ = blobs
-    groups, cv = np.arange(120) // 6, SemiSupervisedGroupKFold(4)
+    groups = np.arange(120) // 6
+    cv = SemiSupervisedGroupKFold(4)
     unrouted = cross_val_score(LabeledRowsOnly(), X, y, cv=cv, groups=groups)
     with config_context(enable_metadata_routing=True):
         routed = cross_val_score(LabeledRowsOnly(), X, y, cv=cv, params={"groups": groups})
@@ -219,13 +234,18 @@ def test_groups_reach_the_splitter_with_and_without_metadata_routing(blobs):
 def test_unlabeled_rows_of_a_tested_group_sit_that_split_out():
     y = np.array([0, 1, -1, 0, 1, -1, -1])
     groups = ["ann", "ann", "ann", "bob", "bob", "bob", "cy"]
-    splits = {tuple(test): tuple(train) for train, test in SemiSupervisedGroupKFold(2).split(rows_of_X(7), y, groups)}
+    splits = {
+        tuple(test): tuple(train)
+        for train, test in SemiSupervisedGroupKFold(2).split(rows_of_X(7), y, groups)
+    }
     assert splits == {(0, 1): (3, 4, 5, 6), (3, 4): (0, 1, 2, 6)}
 
 
 def test_a_splitter_shows_its_parameters():
-    assert " ".join(repr(SemiSupervisedKFold(3)).split()) == (
-        "SemiSupervisedKFold(n_splits=3, random_state=None, shuffle=False, stratify=True, unlabeled=-1)"
+    assert (
+        " ".join(repr(SemiSupervisedKFold(3)).split())
+        == "SemiSupervisedKFold(n_splits=3, random_state=None, shuffle=False, stratify=True,"
+        " unlabeled=-1)"
     )
     assert "SemiSupervisedShuffleSplit(n_splits=10, " in repr(SemiSupervisedShuffleSplit())
 
@@ -233,11 +253,36 @@ def test_a_splitter_shows_its_parameters():
 @pytest.mark.parametrize(
     ("cv", "y", "groups", "message"),
     [
-        (SemiSupervisedKFold(3), [0, 0, 0, 1, 1, -1], None, "n_splits=3 needs at least 3 .* class 1 has 2"),
-        (SemiSupervisedKFold(3, stratify=False), [0, 1, -1], None, "needs as many labeled rows, .* has 2"),
-        (SemiSupervisedKFold(2, stratify=False), [0, 0, 1, 1], None, "Split 0 .* train on one class only"),
-        (SemiSupervisedShuffleSplit(2), [0, 0, 1, -1], None, "stratified split needs .* class 1 has 1"),
-        (SemiSupervisedShuffleSplit(2, test_size=1), [0, 0, 1, 1], None, "test_size = 1 should be greater"),
+        (
+            SemiSupervisedKFold(3),
+            [0, 0, 0, 1, 1, -1],
+            None,
+            "n_splits=3 needs at least 3 .* class 1 has 2",
+        ),
+        (
+            SemiSupervisedKFold(3, stratify=False),
+            [0, 1, -1],
+            None,
+            "needs as many labeled rows, .* has 2",
+        ),
+        (
+            SemiSupervisedKFold(2, stratify=False),
+            [0, 0, 1, 1],
+            None,
+            "Split 0 .* train on one class only",
+        ),
+        (
+            SemiSupervisedShuffleSplit(2),
+            [0, 0, 1, -1],
+            None,
+            "stratified split needs .* class 1 has 1",
+        ),
+        (
+            SemiSupervisedShuffleSplit(2, test_size=1),
+            [0, 0, 1, 1],
+            None,
+            "test_size = 1 should be greater",
+        ),
         (SemiSupervisedGroupKFold(2), [0, 1, 0, 1], None, "'groups' parameter should not be None"),
         (
             SemiSupervisedGroupKFold(2),
@@ -246,7 +291,12 @@ def test_a_splitter_shows_its_parameters():
             "groups with a labeled row, but .* 1",
         ),
         (SemiSupervisedGroupKFold(2), [0, 1, 0, 1], [1, 1, 2, np.nan], "Input groups contains NaN"),
-        (SemiSupervisedGroupKFold(2), [0, 1, 0, 1], ["a", "a", "b", None], "Input groups contains None"),
+        (
+            SemiSupervisedGroupKFold(2),
+            [0, 1, 0, 1],
+            ["a", "a", "b", None],
+            "Input groups contains None",
+        ),
         (SemiSupervisedGroupKFold(2), [0, 1, 0, 1], [1, 1, 2], "inconsistent numbers of samples"),
         (SemiSupervisedKFold(2), [-1, 1, 1, -1], None, "y holds only -1 and"),
         (SemiSupervisedKFold(2), None, None, "requires y to be passed"),
@@ -268,7 +318,9 @@ def test_an_empty_test_part_that_scikit_learn_would_yield_is_refused():
     y = np.array([1, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0, 0])
     groups = np.array([0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 3])
     assert [] in [test.tolist() for _, test in StratifiedGroupKFold(4).split(y, y, groups)]
-    with pytest.raises(ValueError, match="Split 2 of SemiSupervisedGroupKFold tests no labeled row"):
+    with pytest.raises(
+        ValueError, match="Split 2 of SemiSupervisedGroupKFold tests no labeled row"
+    ):
         list(SemiSupervisedGroupKFold(4).split(y, y, groups))
 
 
@@ -302,7 +354,8 @@ def test_cross_fit_scores_stand_in_for_cross_val_predict(blobs):
     with pytest.raises(ValueError, match="only works for partitions"):
         cross_val_predict(LabeledRowsOnly(), X, y, cv=SemiSupervisedKFold(4))
     # where no row is unlabeled, the two agree
-    model, frame = LogisticRegression(), pd.DataFrame(X)
+    model = LogisticRegression()
+    frame = pd.DataFrame(X)
     for method in ("decision_function", "predict_proba"):
         np.testing.assert_array_equal(
             cross_fit_scores(model, frame, truth, cv=SemiSupervisedKFold(4), method=method),

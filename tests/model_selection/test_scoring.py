@@ -47,10 +47,18 @@ def test_a_group_is_on_one_side_only():
 @pytest.mark.parametrize(
     ("make", "y", "message"),
     [
-        (lambda: PositiveUnlabeledKFold(1), None, "n_splits must be an integer of at least 2, got 1"),
+        (
+            lambda: PositiveUnlabeledKFold(1),
+            None,
+            "n_splits must be an integer of at least 2, got 1",
+        ),
         (lambda: PositiveUnlabeledKFold(2.0), None, "n_splits must be an integer"),
         (lambda: PositiveUnlabeledKFold(random_state=0), None, "without shuffle=True"),
-        (PositiveUnlabeledKFold, [1, 1, 1, -1, -1, -1, -1, -1], "y has 3 of class 1 and 5 unlabeled rows"),
+        (
+            PositiveUnlabeledKFold,
+            [1, 1, 1, -1, -1, -1, -1, -1],
+            "y has 3 of class 1 and 5 unlabeled rows",
+        ),
         (PositiveUnlabeledKFold, [1] * 8, "8 of class 1 and 0 unlabeled rows"),
     ],
 )
@@ -59,11 +67,17 @@ def test_what_cannot_be_split_is_refused(make, y, message):
         list(make().split(y, y))
 
 
-@pytest.mark.parametrize("classifier", [LogisticRegression(), GaussianNB(), SVC(), PositiveUnlabeledSVC(n_folds=3)])
+@pytest.mark.parametrize(
+    "classifier", [LogisticRegression(), GaussianNB(), SVC(), PositiveUnlabeledSVC(n_folds=3)]
+)
 def test_the_scorer_is_the_auc_of_positives_against_unlabeled_rows(classifier):
     X, y, _ = two_clouds()
     model = classifier.fit(X, y)
-    scores = model.predict_proba(X)[:, 1] if isinstance(model, GaussianNB) else model.decision_function(X)
+    scores = (
+        model.predict_proba(X)[:, 1]
+        if isinstance(model, GaussianNB)
+        else model.decision_function(X)
+    )
     assert pu_auc(model, X, y) == pytest.approx(roc_auc_score(y == 1, scores))
 
 
@@ -92,7 +106,10 @@ def test_the_scorer_says_what_it_cannot_compare():
 def test_the_tuned_baseline_and_a_grid_search_of_ours_are_one_line_each():
     X, y, truth = two_clouds()
     cv = PositiveUnlabeledKFold(3)
-    for estimator in (SVC(class_weight="balanced"), PositiveUnlabeledSVC(positive_weight="balanced", random_state=0)):
+    for estimator in (
+        SVC(class_weight="balanced"),
+        PositiveUnlabeledSVC(positive_weight="balanced", random_state=0),
+    ):
         search = GridSearchCV(estimator, {"C": [0.01, 1]}, scoring=pu_auc, cv=cv).fit(X, y)
         assert search.best_score_ > 0.6
         assert roc_auc_score(truth[y == -1], search.decision_function(X[y == -1])) > 0.9
@@ -102,8 +119,12 @@ def test_the_marker_can_be_another():
     X, y, _ = two_clouds()
     named = np.where(y == 1, "fraud", "?")
     scoring = partial(pu_auc, unlabeled="?")
-    scores = cross_val_score(SVC(), X, named, scoring=scoring, cv=PositiveUnlabeledKFold(3, unlabeled="?"))
-    assert scores == pytest.approx(cross_val_score(SVC(), X, y, scoring=pu_auc, cv=PositiveUnlabeledKFold(3)))
+    scores = cross_val_score(
+        SVC(), X, named, scoring=scoring, cv=PositiveUnlabeledKFold(3, unlabeled="?")
+    )
+    assert scores == pytest.approx(
+        cross_val_score(SVC(), X, y, scoring=pu_auc, cv=PositiveUnlabeledKFold(3))
+    )
 
 
 @pytest.mark.parametrize("every", [1, 3])

@@ -1,9 +1,11 @@
 """One module or sub-package per method, each a sequence of dual problems; and the list of methods.
 
-`METHODS` is the one list that everything else derives from: the command's help and `--method`, `compare`, the types
-that model files may hold, and the tests that run over every estimator. A new method is one line there.
+`METHODS` is the one list that everything else derives from: the command's help and `--method`,
+`compare`, the types that model files may hold, and the tests that run over every estimator. A new
+method is one line there.
 
-An estimator is imported when it is first asked for, so that a model file is read with its own estimator alone.
+An estimator is imported when it is first asked for, so that a model file is read with its own
+estimator alone.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ if TYPE_CHECKING:
     from semisvm.estimators.progressive import ProgressiveSVC
     from semisvm.estimators.self_training import SelfTrainingSVC
     from semisvm.estimators.supervised import SupervisedSVC
+    from semisvm.estimators.svc_cv import SVCCV
     from semisvm.estimators.transductive import TransductiveSVC
 
 __all__ = [
+    "SVCCV",
     "AutoSVC",
     "ClusterSVC",
     "LabelMeanSVC",
@@ -49,7 +53,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # LabelMeanSVC is in label_mean, MixtureClassifier in mixture.
     own_name = "_".join(re.findall("[A-Z][a-z]+", name)).lower().removesuffix("_classifier")
-    home = "auto" if name == "UnlabeledKernel" else own_name
+    home = {"UnlabeledKernel": "auto", "SVCCV": "svc_cv"}.get(name, own_name)
     found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
     return found
 
@@ -67,8 +71,12 @@ class Method:
     paper_name: str
     about: str
     takes_sparse: bool = True
-    n_squares: int = 0  # matrices of all rows by all rows that a fit holds in memory whatever its cache_size
-    sets_threshold: bool = False  # whether it answers a precision or recall itself, its scores being above 0 there
+    n_squares: int = (
+        0  # matrices of all rows by all rows that a fit holds in memory whatever its cache_size
+    )
+    sets_threshold: bool = (
+        False  # whether it answers a precision or recall itself, its scores being above 0 there
+    )
     for_one_class: bool = False  # whether it is for targets with labels of one class only
 
     @property
@@ -77,7 +85,8 @@ class Method:
         return getattr(import_module(__name__), self.class_name)
 
 
-# In the order of how much there is to them: of two that are as good as each other, the first is chosen.
+# In the order of how much there is to them: of two that are as good as each other, the first is
+# chosen.
 METHODS = (
     Method("supervised", "SupervisedSVC", "SVM (SSVM)", "the labeled rows alone: the baseline"),
     Method(
@@ -88,13 +97,25 @@ METHODS = (
         takes_sparse=False,
     ),
     Method("self-training", "SelfTrainingSVC", "self-training", "retrained on its own predictions"),
-    Method("cluster", "ClusterSVC", "cluster-SVM", "unlabeled rows take the label of their cluster"),
-    Method("laplacian", "LaplacianSVC", "Laplacian SVM", "neighbors are given similar scores", n_squares=3),
-    Method("label-mean", "LabelMeanSVC", "CS4VM (meanS3VM)", "the means of the unlabeled rows' classes"),
+    Method(
+        "cluster", "ClusterSVC", "cluster-SVM", "unlabeled rows take the label of their cluster"
+    ),
+    Method(
+        "laplacian",
+        "LaplacianSVC",
+        "Laplacian SVM",
+        "neighbors are given similar scores",
+        n_squares=3,
+    ),
+    Method(
+        "label-mean", "LabelMeanSVC", "CS4VM (meanS3VM)", "the means of the unlabeled rows' classes"
+    ),
     Method("transductive", "TransductiveSVC", "TSVM", "the boundary where unlabeled rows are few"),
     Method("progressive", "ProgressiveSVC", "PTSVM", "pairs of rows labeled round by round"),
-    Method("auto-kernel", "AutoSVC", "stacked kernels", "an average over kernels made from all rows"),
-    Method("preference", "PreferenceSVC", "PSVM", "a precision or recall to reach", sets_threshold=True),
+    Method("autosvc", "AutoSVC", "stacked kernels", "an average over kernels made from all rows"),
+    Method(
+        "preference", "PreferenceSVC", "PSVM", "a precision or recall to reach", sets_threshold=True
+    ),
     Method(
         "positive-unlabeled",
         "PositiveUnlabeledSVC",
@@ -121,7 +142,8 @@ def find_method(name: str) -> Method:
 
 
 def all_estimators(type_filter: str | None = None) -> list[tuple[str, type]]:
-    """Return every public estimator of this library, as `sklearn.utils.discovery.all_estimators` does.
+    """Return every public estimator of this library, as `sklearn.utils.discovery.all_estimators`
+    does.
 
     Parameters
     ----------
@@ -131,8 +153,8 @@ def all_estimators(type_filter: str | None = None) -> list[tuple[str, type]]:
     Returns
     -------
     list of (str, type)
-        Names and classes, sorted by name. Some need an argument to be made, such as the classifier that they are put
-        around.
+        Names and classes, sorted by name. Some need an argument to be made, such as the classifier
+        that they are put around.
 
     Examples
     --------
@@ -145,7 +167,13 @@ def all_estimators(type_filter: str | None = None) -> list[tuple[str, type]]:
     package = import_module("semisvm")
     kinds = {None: BaseEstimator, "classifier": ClassifierMixin, "transformer": TransformerMixin}
     if type_filter not in kinds:
-        raise ValueError(f"type_filter must be 'classifier', 'transformer' or None, got {type_filter!r}.")
+        raise ValueError(
+            f"type_filter must be 'classifier', 'transformer' or None, got {type_filter!r}."
+        )
     found = [(name, getattr(package, name)) for name in sorted(package.__all__)]
-    classes = [(name, one) for name, one in found if isinstance(one, type) and issubclass(one, BaseEstimator)]
+    classes = [
+        (name, one)
+        for name, one in found
+        if isinstance(one, type) and issubclass(one, BaseEstimator)
+    ]
     return [(name, one) for name, one in classes if issubclass(one, kinds[type_filter])]

@@ -1,9 +1,11 @@
-"""The scikit-learn side of every SVM here: check the input, have the method fit it, keep what was learned.
+"""The scikit-learn side of every SVM here: check the input, have the method fit it, keep what was
+learned.
 
-A method is a subclass with one method of its own, ``_fit(problem) -> MethodFit``: `problem` says what it is given,
-`binary` and `rounds` hold what helps it with more than two classes. A method that moves the boundary afterward (an
-operating point, the guard) adds to ``_decide`` too. What is learned has one line or entry per binary problem:
-``dual_coef_`` (n_problems, n_support), ``intercept_`` (n_problems,).
+A method is a subclass with one method of its own, ``_fit(problem) -> MethodFit``: `problem` says
+what it is given, `binary` and `rounds` hold what helps it with more than two classes. A method that
+moves the boundary afterward (an operating point, the guard) adds to ``_decide`` too. What is
+learned has one line or entry per binary problem: ``dual_coef_`` (n_problems, n_support),
+``intercept_`` (n_problems,).
 """
 
 from __future__ import annotations
@@ -14,9 +16,9 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from semisvm.device import on_host
 from semisvm.dual import Status
@@ -41,14 +43,21 @@ from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
 from semisvm.estimators.streams import decide_rows, fit_stream, scores_of_rows
 from semisvm.kernels import scores_of_new_rows
-from semisvm.labels import Labels, encode
-from semisvm.matrices import PickedRows
-from semisvm.primal import Rows
+from semisvm.kernels.formula import KERNEL_NAMES
+from semisvm.kernels.threads import limited_threads, with_limited_threads
+from semisvm.labels import Labels, encode, refuse_marker_as_class
+from semisvm.matrices import PickedRows, as_dense, is_sparse_matrix, stored_numbers
 from semisvm.primal.dask_rows import is_streamed
-from semisvm.shared_docs import with_shared_docs
-from semisvm.sklearn_private import Interval, StrOptions, fit_context
+from semisvm.primal.rows import Rows
+from semisvm.sklearn_private import (
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    fit_context,
+    with_callbacks,
+)
 
-Kernel = Literal["linear", "rbf", "poly", "sigmoid", "precomputed"] | Callable
+Kernel = str | Callable
 MultiClass = Literal["auto", "ovr", "ovo"]
 DUAL_ATTRIBUTES = ("support_", "support_vectors_", "dual_coef_", "n_support_")
 
@@ -60,11 +69,13 @@ FORM_CONSTRAINTS: dict[str, Any] = {
 
 
 class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEstimator):
-    """Common parameters, checks and prediction; see `SupervisedSVC` for what the parameters mean."""
+    """Common parameters, checks and prediction; see `SupervisedSVC` for what the parameters
+    mean.
+    """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "C": [Interval(Real, 0, None, closed="neither")],
-        "kernel": [StrOptions({"linear", "rbf", "poly", "sigmoid", "precomputed"}), callable],
+        "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
         "degree": [Interval(Real, 0, None, closed="left")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
         "coef0": [Interval(Real, None, None, closed="neither")],
@@ -119,55 +130,81 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         """Learn from the rows in use: the one thing that a method has to bring."""
         raise NotImplementedError
 
+    @with_limited_threads
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    @with_shared_docs
     def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None) -> Self:
         """Learn from labeled and unlabeled rows.
 
         Parameters
         ----------
-        %(rows_and_labels)s
-        %(sample_weight)s
-        %(sample_cost)s
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
+        y : array-like of shape (n_samples,)
+            A label for each row, the marker `unlabeled` where there is none. Which tools of
+            scikit-learn take such a target: :doc:`/scikit-learn`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many rows each row counts for; it multiplies C. A row of weight 0 is left out.
+        sample_cost : array-like of shape (n_samples, ...), default=None
+            What errors on each row cost, in place of `costs`. (n_samples,): whatever its class.
+            (n_samples, n_classes): by the class that the row may be of, known or not. In three
+            dimensions, one matrix per row: [i, true class, predicted class].
 
         Returns
         -------
-        %(fitted_self)s
+        self : object
+            The fitted estimator.
         """
         return self._fit_rows(X, y, sample_weight, sample_cost)
 
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    @with_shared_docs
-    def fit_with_store(self, X: Any, y: Any, *, store: Any, sample_weight: Any = None, sample_cost: Any = None) -> Self:
-        """Do what `fit` does, and keep every finished solve in a store, from which a fit that was cut off goes on.
-
-        Parameters
-        ----------
-        %(rows_and_labels)s
-        %(store)s
-        %(sample_weight)s
-        %(sample_cost)s
-
-        Returns
-        -------
-        %(fitted_self)s
-        """
-        return self._fit_rows(X, y, sample_weight, sample_cost, store)
-
-    def _fit_rows(self, X, y, sample_weight, sample_cost, store=None, read_labels=encode, random_sample=None) -> Self:
-        """Fit; `read_labels` is `encode`, or does the same for a target that only this method can learn from."""
+    def _fit_rows(self, X, y, sample_weight, sample_cost, **more: Any) -> Self:
+        """Fit; `more` is what `_read_problem` takes."""
         if is_streamed(X):
-            return fit_stream(self, X, y, sample_weight, sample_cost, store)
-        X, y = on_host(X), on_host(y)
+            return fit_stream(self, X, y, sample_weight, sample_cost)
+        whole = self._read_problem(X, y, sample_weight, sample_cost, **more)
+        X = whole.X
+        in_use = whole.weight > 0
+        problem = whole.select(in_use)
+        self.classes_ = problem.labels.classes
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+                found = self._fit(problem)
+        except (UndefinedError, np.linalg.LinAlgError):
+            raise kernel_overflow(X, self._names_of_columns()) from None
+        if not all(fit.is_finite for fit in found.fits):
+            raise kernel_overflow(X, self._names_of_columns())
+        rows = np.flatnonzero(in_use)
+        rows, found = join_copies(rows if found.rows is None else rows[found.rows], found)
+        self._learn(X, rows, whole.labels, found)
+        return self._end_fit(problem, found)
+
+    def _read_problem(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        sample_cost: Any,
+        *,
+        read_labels: Callable[..., Labels] = encode,
+        random_sample: Any = None,
+        groups: Any = None,
+    ) -> TrainingProblem:
+        """Check what the user gives; rows of weight 0 are still there.
+
+        `read_labels` is `encode`, or does the same for a target that only this method can learn
+        from.
+        """
+        X = on_host(X)
+        y = on_host(y)
         if y is not None:
             X = training_rows(self, X, is_kernel=self._is_precomputed())
         labels = read_labels(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         weight = row_weights(sample_weight, X)
         in_use = weight > 0
         check_every_class_is_used(labels, in_use)
-        problem = TrainingProblem(
+        # Of other methods, a `loss` is something of their own.
+        has_both_forms = self._parameter_constraints.keys() >= FORM_CONSTRAINTS.keys()
+        return TrainingProblem(
             name=type(self).__name__,
             X=X,
             labels=labels,
@@ -181,28 +218,13 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
                 None if self.time_limit is None else time.perf_counter() + self.time_limit,
                 self.device,
                 self.cache_size,
-                store,
             ),
             progress=Progress(self),
             random_sample=read_random_sample(random_sample, X.shape[0]),
-            # Without a `solver` there is no primal form, and a `loss` is something of the method's own.
-            solver=getattr(self, "solver", "dual"),
-            loss=self.loss if hasattr(self, "solver") else "hinge",
-        ).select(in_use)
-        self.classes_ = labels.classes
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
-                found = self._fit(problem)
-        except ValueError as error:
-            if not isinstance(error, UndefinedError | np.linalg.LinAlgError) and "infs or NaNs" not in str(error):
-                raise
-            raise kernel_overflow(X, self._names_of_columns()) from None
-        if not all(fit.is_finite for fit in found.fits):
-            raise kernel_overflow(X, self._names_of_columns())
-        rows = np.flatnonzero(in_use)
-        rows, found = join_copies(rows if found.rows is None else rows[found.rows], found)
-        self._learn(X, rows, labels, found)
-        return self._end_fit(problem, found)
+            solver=self.solver if has_both_forms else "dual",
+            loss=self.loss if has_both_forms else "hinge",
+            groups=None if groups is None else column_or_1d(groups),
+        )
 
     def _is_precomputed(self) -> bool:
         return self.kernel == "precomputed"
@@ -220,9 +242,12 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             self.support_ = rows_in_use[is_support]
             has_vectors = found.formula.name != "precomputed"
             self.support_vectors_ = pick_rows(X, self.support_) if has_vectors else np.empty((0, 0))
-            self.dual_coef_ = row_beta[:, is_support]
+            coefficients = row_beta[:, is_support]
+            self.dual_coef_ = csr_matrix(coefficients) if is_sparse_matrix(X) else coefficients
         for name, values in found.per_row.items():
-            wide = np.full(len(labels.codes), np.nan if values.dtype.kind == "f" else -1, dtype=values.dtype)
+            wide = np.full(
+                len(labels.codes), np.nan if values.dtype.kind == "f" else -1, dtype=values.dtype
+            )
             wide[rows_in_use] = values
             setattr(self, name, wide)
         codes = self._transduce(X, rows_in_use, labels, found)
@@ -232,11 +257,14 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         self.labeled_iter_ = np.where(labels.is_labeled, 0, -1)
         for fit in found.fits:
             if fit.rounds is not None:
-                self.labeled_iter_[rows_in_use] = np.maximum(self.labeled_iter_[rows_in_use], fit.rounds)
+                self.labeled_iter_[rows_in_use] = np.maximum(
+                    self.labeled_iter_[rows_in_use], fit.rounds
+                )
 
     def _learn_machines(self, found: MethodFit) -> None:
         """Set what the machines are and how they came about, without an entry per row."""
-        self._formula, self._scheme = found.formula, found.scheme
+        self._formula = found.formula
+        self._scheme = found.scheme
         for name in (*DUAL_ATTRIBUTES, "_coef"):
             self.__dict__.pop(name, None)  # of an earlier fit in the other form
         if found.is_primal:
@@ -252,17 +280,21 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         for warning in (*found.warnings, *ended_early(problem, found)):
             warn_caller(warning)
         if self.termination_condition_ == Status.INTERRUPTED:
-            pass_interrupt_on()
+            pass_interrupt_on(self)
         return self
 
-    def _transduce(self, X, rows_in_use: np.ndarray, labels: Labels, found: MethodFit) -> np.ndarray:
+    def _transduce(
+        self, X, rows_in_use: np.ndarray, labels: Labels, found: MethodFit
+    ) -> np.ndarray:
         """The class of every training row as an index: true labels stay, the rest are predicted."""
         codes = labels.codes.copy()
         scores = np.stack([fit.scores for fit in found.fits], axis=1)
         guessed = winning_codes(self._decide(scores))
         if found.codes is not None:
             guessed = np.where(found.codes >= 0, found.codes, guessed)
-        is_known = ~np.isnan(scores).any(axis=1) | (found.codes >= 0 if found.codes is not None else False)
+        is_known = ~np.isnan(scores).any(axis=1) | (
+            found.codes >= 0 if found.codes is not None else False
+        )
         is_open = ~labels.is_labeled[rows_in_use] & is_known
         codes[rows_in_use[is_open]] = guessed[is_open]
         if len(outside := np.flatnonzero(codes < 0)):
@@ -271,41 +303,55 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             codes[outside] = winning_codes(self._decide(self._score_checked(new)))
         return codes
 
-    @with_shared_docs
     def decision_function(self, X) -> np.ndarray:
         """Return signed scores; the largest wins.
 
         Parameters
         ----------
-        %(new_rows)s
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, or with ``kernel="precomputed"`` the kernel values between them and the
+            training rows.
 
         Returns
         -------
-        %(scores)s
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes one score per row, above 0 for the second; with more, one per row and
+            class.
         """
         return decide_rows(self, X)
 
     def _raw_scores(self, X) -> np.ndarray:
         """Check the rows and score them by the binary problems, (n, n_problems)."""
         check_is_fitted(self)
+        refuse_marker_as_class(self.unlabeled)
         if isinstance(X, Rows):
             return scores_of_rows(self, X)
-        return self._score_checked(widened(validated(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False)))
+        checked = validated(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False)
+        return self._score_checked(self._in_training_units(widened(checked)))
+
+    def _in_training_units(self, X: Any) -> Any:
+        """New rows that were checked, in the units of the rows that the SVM was trained on."""
+        return X
 
     def _score_checked(self, X) -> np.ndarray:
-        """Score rows that were checked and widened, by the binary problems, (n, n_problems); all scores are finite."""
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        """Score rows that were checked and widened, by the binary problems, (n, n_problems); all
+        scores are finite.
+        """
+        # What is not finite is refused below.
+        with limited_threads(), np.errstate(over="ignore", invalid="ignore"):
             if hasattr(self, "_coef"):
                 scores = np.asarray(X @ self._coef.T) + self.intercept_
             else:
                 K = X[:, self.support_] if self._formula.name == "precomputed" else X
-                machine = self.support_vectors_, self.dual_coef_, self._formula
+                machine = self.support_vectors_, as_dense(self.dual_coef_), self._formula
                 scores = scores_of_new_rows(K, *machine, device=self.device) + self.intercept_
         refuse_undefined(scores, X, self._names_of_columns())
         return scores
 
     def _decide(self, scores: np.ndarray) -> np.ndarray:
-        """From the scores of the binary problems, (n, n_problems), to what `decision_function` returns."""
+        """From the scores of the binary problems, (n, n_problems), to what `decision_function`
+        returns.
+        """
         return combine(scores, len(self.classes_), self._scheme)
 
     @property
@@ -314,7 +360,10 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         if self.kernel != "linear":
             raise AttributeError("coef_ is only available with kernel='linear'.")
         check_is_fitted(self)
-        return self._coef if hasattr(self, "_coef") else np.asarray(self.dual_coef_ @ self.support_vectors_)
+        coef = self._coef if hasattr(self, "_coef") else self.dual_coef_ @ self.support_vectors_
+        # What is written there would change nothing.
+        stored_numbers(coef).flags.writeable = False
+        return coef
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

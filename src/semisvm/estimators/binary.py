@@ -1,11 +1,13 @@
-"""Two classes at a time: which binary problems there are, what a method is given for each, and what it gives back.
+"""Two classes at a time: which binary problems there are, what a method is given for each, and what
+it gives back.
 
-One-vs-rest has one problem per class (one alone when there are two); one-vs-one has one per pair of classes, in which
-the rows of other classes take no part and unlabeled rows always do. Where there is a cost matrix, one-sided regression
-(`rounds.OneSided`) has one problem per class, whose score is the cost of predicting it.
+One-vs-rest has one problem per class (one alone when there are two); one-vs-one has one per pair of
+classes, in which the rows of other classes take no part and unlabeled rows always do. Where there
+is a cost matrix, one-sided regression (`rounds.OneSided`) has one problem per class, whose score is
+the cost of predicting it.
 
-Most methods are written for two classes, as signs: `fit_pairs` makes the tasks and puts the fits together. Methods
-that give a row one of *all* the classes use `rounds.Labeler` instead.
+Most methods are written for two classes, as signs: `fit_pairs` makes the tasks and puts the fits
+together. Methods that give a row one of *all* the classes use `rounds.Labeler` instead.
 """
 
 from __future__ import annotations
@@ -22,9 +24,11 @@ import numpy as np
 from semisvm.dual import Status
 from semisvm.estimators.problem import FEW_ROWS, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, RoundRecord, Watch
-from semisvm.kernels import Formula, KernelRows
+from semisvm.kernels import KernelRows
+from semisvm.kernels.formula import Formula
 from semisvm.labels import Labels
-from semisvm.primal import LinearRows
+from semisvm.machines import LinearRows, MachineRows
+from semisvm.primal.rows import Rows
 
 # A solve that stalled went as far as rounding allows: good enough to continue from.
 USABLE = (Status.CONVERGED, Status.STALLED)
@@ -33,7 +37,9 @@ ENDED_BY_USER = (Status.INTERRUPTED, Status.STOPPED)
 
 @dataclass(frozen=True)
 class Pair:
-    """One class against another, or against the rest (negative is None); indices into the classes."""
+    """One class against another, or against the rest (negative is None); indices into the
+    classes.
+    """
 
     positive: int
     negative: int | None
@@ -42,10 +48,14 @@ class Pair:
         """Which rows take part: all but the rows labeled as a third class."""
         if self.negative is None:
             return np.ones(len(labels.codes), dtype=bool)
-        return (labels.codes == self.positive) | (labels.codes == self.negative) | ~labels.is_labeled
+        return (
+            (labels.codes == self.positive) | (labels.codes == self.negative) | ~labels.is_labeled
+        )
 
     def sign(self, codes: np.ndarray) -> np.ndarray:
-        """+1 for the first class, -1 for the second (or the rest), 0 for rows that the pair does not concern."""
+        """+1 for the first class, -1 for the second (or the rest), 0 for rows that the pair does
+        not concern.
+        """
         is_negative = codes >= 0 if self.negative is None else codes == self.negative
         return np.where(codes == self.positive, 1.0, np.where(is_negative, -1.0, 0.0))
 
@@ -66,7 +76,9 @@ def pairs(n_classes: int, multi_class: str) -> list[Pair]:
 
 
 def combine(scores: np.ndarray, n_classes: int, scheme: str) -> np.ndarray:
-    """Scores of the binary problems, (n, n_problems), to what decision_function returns: (n,) or (n, n_classes)."""
+    """Scores of the binary problems, (n, n_problems), to what decision_function returns: (n,) or
+    (n, n_classes).
+    """
     if n_classes == 2:
         return scores[:, 0]
     if scheme == "ovo":
@@ -75,7 +87,9 @@ def combine(scores: np.ndarray, n_classes: int, scheme: str) -> np.ndarray:
 
 
 def _votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
-    """Votes of the pairs, and within equal votes the summed scores, squeezed to less than half a vote."""
+    """Votes of the pairs, and within equal votes the summed scores, squeezed to less than half a
+    vote.
+    """
     votes = np.zeros((len(scores), n_classes))
     strength = np.zeros_like(votes)
     for k, (i, j) in enumerate(combinations(range(n_classes), 2)):
@@ -91,19 +105,21 @@ def _votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
 class BinaryTask:
     """Two classes, as signs, on n rows.
 
-    kernel   rows of K between the n rows, or in the primal form the rows themselves; tasks of one fit may share them
+    kernel   rows of K between the n rows, or in the primal form the rows themselves; tasks of one
+             fit may share them
     sign     (n,) in {-1, 0, +1}: the label, 0 where there is none
-    weight   (n,) what multiplies C for each row: costs, class weights and sample weights of its own class;
-             for unlabeled rows the sample weight alone
-    cost_of  {-1: cost, +1: cost}: what multiplies the weight of an unlabeled row once it is given that sign; a number
-             each, or (n,) where the user gave costs of single rows
+    weight   (n,) what multiplies C for each row: costs, class weights and sample weights of its own
+             class; for unlabeled rows the sample weight alone
+    cost_of  {-1: cost, +1: cost}: what multiplies the weight of an unlabeled row once it is given
+             that sign; a number each, or (n,) where the user gave costs of single rows
     counts   (n,) how many rows each row counts for: the user's sample weights alone
     limits   how far to solve, and where
     watch    progress, callbacks and Ctrl-C
-    number   of the binary problem within the fit; `positive`, the index of the class that +1 stands for
+    number   of the binary problem within the fit; `positive`, the index of the class that +1 stands
+             for
     """
 
-    kernel: Any
+    kernel: MachineRows
     sign: np.ndarray
     weight: np.ndarray
     cost_of: dict[int, float | np.ndarray]
@@ -114,6 +130,12 @@ class BinaryTask:
     positive: int = 1
 
     @property
+    def kernel_rows(self) -> KernelRows:
+        """The rows of K, for methods that have the dual form only."""
+        assert not isinstance(self.kernel, LinearRows | Rows), "the task is in the primal form"
+        return self.kernel
+
+    @property
     def loss(self) -> str:
         """The loss of the machine: "hinge" or "squared_hinge"."""
         return self.kernel.loss if isinstance(self.kernel, LinearRows) else "hinge"
@@ -121,14 +143,17 @@ class BinaryTask:
 
 @dataclass(frozen=True)
 class BinaryFit:
-    """A classifier f(x) = sum_i row_beta[i] k(x_i, x) + bias or <w, x> + bias, and how it came about.
+    """A classifier f(x) = sum_i row_beta[i] k(x_i, x) + bias or <w, x> + bias, and how it came
+    about.
 
     row_beta   (n,) one coefficient per row; empty in the primal form
     w          (d,) one weight per feature; only in the primal form
     scores     (n,) f of every row, NaN for rows that the fit did not look at
     history    one record per round
-    rounds     (n,) the round in which each row was given its label: 0 for the user's own, -1 for never
-    guess      (n,) in {-1, 0, +1}: the labels a method settled on, where it fixes them and f may disagree
+    rounds     (n,) the round in which each row was given its label: 0 for the user's own, -1 for
+               never
+    guess      (n,) in {-1, 0, +1}: the labels a method settled on, where it fixes them and f may
+               disagree
     ended      why the method ended, where the solver converged; None: because it converged
     outcome    what else the method found and its estimator reports
     """
@@ -149,13 +174,20 @@ class BinaryFit:
     @property
     def is_finite(self) -> bool:
         """Whether all that predictions need are numbers."""
-        return bool(np.isfinite(self.row_beta if self.w is None else self.w).all() and np.isfinite(self.bias))
+        return bool(
+            np.isfinite(self.row_beta if self.w is None else self.w).all()
+            and np.isfinite(self.bias)
+        )
 
     def at(self, rows: np.ndarray, row_beta: np.ndarray) -> BinaryFit:
-        """The fit with the entries of these of its rows, given by their numbers, and with other coefficients."""
+        """The fit with the entries of these of its rows, given by their numbers, and with other
+        coefficients.
+        """
         rounds = None if self.rounds is None else self.rounds[rows]
         guess = None if self.guess is None else self.guess[rows]
-        return replace(self, row_beta=row_beta, scores=self.scores[rows], rounds=rounds, guess=guess)
+        return replace(
+            self, row_beta=row_beta, scores=self.scores[rows], rounds=rounds, guess=guess
+        )
 
 
 @dataclass(frozen=True)
@@ -165,10 +197,12 @@ class MethodFit:
     fits      one per binary problem, over all n rows
     formula   the kernel they are in
     scheme    how their scores are combined: "ovr", "ovo" or "one_sided"
-    codes     (n,) the class that each row was trained with, where the method fixes it and f may disagree; -1 elsewhere
-    rows      (n,) which rows of the problem these are, by number, where the method arranged them: a row may be there
-              twice or not at all; None: all rows as they are
-    per_row   attributes of the estimator with one number per row, (n,) each; rows out of use get -1, floats NaN
+    codes     (n,) the class that each row was trained with, where the method fixes it and f may
+              disagree; -1 elsewhere
+    rows      (n,) which rows of the problem these are, by number, where the method arranged them: a
+              row may be there twice or not at all; None: all rows as they are
+    per_row   attributes of the estimator with one number per row, (n,) each; rows out of use get
+              -1, floats NaN
     warnings  what the user has to know, in the order in which it is said
     """
 
@@ -212,27 +246,33 @@ def fit_pairs(
     formula: Formula,
     fit_binary: Callable[[BinaryTask], BinaryFit],
     *,
-    kernel: KernelRows | None = None,
+    kernel: MachineRows | None = None,
     is_frugal: bool = False,
     few_rows: int = FEW_ROWS,
     fit_together: Callable[[list[BinaryTask]], list[BinaryFit]] | None = None,
 ) -> list[BinaryFit]:
-    """Solve the binary problems one after the other; those that use the same rows share their kernel rows.
+    """Solve the binary problems one after the other; those that use the same rows share their
+    kernel rows.
 
     kernel         the rows of K, where they are there already
     is_frugal      whether a binary problem is one solve, after which its kernel rows are not needed
-    fit_together   fits all of them at once, where that is faster: several on the same rows of a device
+    fit_together   fits all of them at once, where that is faster: several on the same rows of a
+                   device
     """
     labels, tasks = problem.labels, pairs(problem.labels.n_classes, problem.multi_class)
-    costs, progress = problem.costs.by_class(problem.name), problem.progress
+    costs = problem.costs.by_class(problem.name)
+    progress = problem.progress
     fits: list[BinaryFit] = []
 
     def make_task(number: int, part: TrainingProblem, rows: np.ndarray, watch: Any) -> BinaryTask:
-        pair, own = tasks[number], costs.select(rows)
+        assert kernel is not None
+        pair = tasks[number]
+        own = costs.select(rows)
         return BinaryTask(
             kernel=kernel,
             sign=labels.sign(pair.positive)[rows],
-            weight=part.weight * np.where(part.labels.is_labeled, own.price(part.labels.codes), 1.0),
+            weight=part.weight
+            * np.where(part.labels.is_labeled, own.price(part.labels.codes), 1.0),
             cost_of={
                 +1: own.of(pair.positive),
                 -1: own.of_rest(pair.positive) if pair.negative is None else own.of(pair.negative),
@@ -244,20 +284,27 @@ def fit_pairs(
             positive=pair.positive,
         )
 
-    if fit_together is not None and len(tasks) > 1 and problem.multi_class == "ovr":  # all on the same rows
-        kernel = problem.kernel_rows(formula, few_rows=few_rows) if kernel is None else kernel
+    if (
+        fit_together is not None and len(tasks) > 1 and problem.multi_class == "ovr"
+    ):  # all on the same rows
+        kernel = problem.machine_rows(formula, few_rows=few_rows) if kernel is None else kernel
         if getattr(kernel, "home", "cpu") != "cpu":
             rows = np.ones(problem.n_rows, dtype=bool)
             with progress.whole_fit("fit", max_subtasks=len(tasks)), ExitStack() as watches:
                 names = [pair.name(labels.classes) for pair in tasks]
                 entered = [watches.enter_context(progress.one_problem(name)) for name in names]
-                return fit_together([make_task(number, problem, rows, watch) for number, watch in enumerate(entered)])
+                return fit_together(
+                    [
+                        make_task(number, problem, rows, watch)
+                        for number, watch in enumerate(entered)
+                    ]
+                )
     for number, watch in each_task(tasks, labels.classes, progress, fits):
         rows = tasks[number].rows(labels)
         part = problem.select(rows)
         if kernel is None or not rows.all():
             serves_one_solve = is_frugal and (len(tasks) == 1 or not rows.all())
-            kernel = part.kernel_rows(formula, is_frugal=serves_one_solve, few_rows=few_rows)
+            kernel = part.machine_rows(formula, is_frugal=serves_one_solve, few_rows=few_rows)
         fits.append(spread(fit_binary(make_task(number, part, rows, watch)), rows))
     return fits
 
@@ -265,7 +312,8 @@ def fit_pairs(
 def each_task(
     tasks: Sequence[Pair], classes: np.ndarray, progress: Progress, fits: list[BinaryFit]
 ) -> Iterator[tuple[int, Watch]]:
-    """The number of each binary problem and what watches it, while the caller adds their fits to the list.
+    """The number of each binary problem and what watches it, while the caller adds their fits to
+    the list.
 
     Problems after one that the user ended are not trained.
     """
@@ -279,7 +327,9 @@ def each_task(
 
 
 def spread(fit: BinaryFit, rows: np.ndarray) -> BinaryFit:
-    """A fit on some of the rows, given as a mask, as a fit on all of them: the others have no part in it."""
+    """A fit on some of the rows, given as a mask, as a fit on all of them: the others have no
+    part in it.
+    """
     if rows.all():
         return fit
     return replace(
@@ -298,7 +348,11 @@ def _widen(values: np.ndarray, rows: np.ndarray, blank: float) -> np.ndarray:
 
 
 def _untrained(last: BinaryFit) -> BinaryFit:
-    """What is left of a binary problem that the user did not want to wait for: a score of 0 everywhere."""
+    """What is left of a binary problem that the user did not want to wait for: a score of 0
+    everywhere.
+    """
     nothing = np.zeros(len(last.scores))
     w = None if last.w is None else np.zeros(len(last.w))
-    return BinaryFit(nothing if w is None else np.empty(0), 0.0, nothing, 0, math.inf, last.status, [], w=w)
+    return BinaryFit(
+        nothing if w is None else np.empty(0), 0.0, nothing, 0, math.inf, last.status, [], w=w
+    )

@@ -1,12 +1,15 @@
-"""How many of the unlabeled rows are of each class, and which: shares of classes, labels by rank, and assignments.
+"""How many of the unlabeled rows are of each class, and which: shares of classes, labels by rank,
+and assignments.
 
-Where the user says "labeled" it is the share of positives among the labeled rows; where "estimated", the share of
-unlabeled rows that the supervised machine calls positive, kept inside the exact interval (Clopper and Pearson) that
-the labeled rows leave for it; a number is what the user knows.
+Where the user says "labeled" it is the share of positives among the labeled rows; where
+"estimated", the share of unlabeled rows that the supervised machine calls positive, kept inside the
+exact interval (Clopper and Pearson) that the labeled rows leave for it; a number is what the user
+knows.
 
-Rows count by their sample weights. Ten labels, five of them positive, leave anything from 0.22 to 0.78 at 90%
-confidence, whatever their weights: the interval is recorded so that nobody takes the guess for a fact. Both estimates
-take the labeled rows for a random sample; where they were picked by class, only the user can know the share.
+Rows count by their sample weights. Ten labels, five of them positive, leave anything from 0.22 to
+0.78 at 90% confidence, whatever their weights: the interval is recorded so that nobody takes the
+guess for a fact. Both estimates take the labeled rows for a random sample; where they were picked
+by class, only the user can know the share.
 """
 
 from __future__ import annotations
@@ -26,7 +29,10 @@ from semisvm.sklearn_private import Interval, StrOptions
 CONFIDENCE = 0.9
 ROUNDING_OF_COUNTS = 1e-9  # of a row: 0.3 * 10 is a little more than 3
 ROUNDS_OF_PRICES = 20  # a few suffice; what they leave undone the moves do
-POSITIVE_FRACTION: list[Any] = [StrOptions({"labeled", "estimated"}), Interval(Real, 0, 1, closed="neither")]
+POSITIVE_FRACTION: list[Any] = [
+    StrOptions({"labeled", "estimated"}),
+    Interval(Real, 0, 1, closed="neither"),
+]
 
 
 @dataclass(frozen=True)
@@ -49,14 +55,26 @@ class PositiveShare:
         """How many rows, in the order given, come nearest to this share of the weight."""
         middle = np.cumsum(weight) - weight / 2
         return _some_of_each(
-            int(np.count_nonzero(middle <= self.value * weight.sum() + ROUNDING_OF_COUNTS * weight.mean())), weight
+            int(
+                np.count_nonzero(
+                    middle <= self.value * weight.sum() + ROUNDING_OF_COUNTS * weight.mean()
+                )
+            ),
+            weight,
         )
 
     def at_least(self, weight: np.ndarray) -> int:
-        """The fewest rows, in the order given, that have this share of the weight: CS4VM's authors round up."""
+        """The fewest rows, in the order given, that have this share of the weight: CS4VM's
+        authors round up.
+        """
         before = np.cumsum(weight) - weight
         return _some_of_each(
-            int(np.count_nonzero(before < self.value * weight.sum() - ROUNDING_OF_COUNTS * weight.mean())), weight
+            int(
+                np.count_nonzero(
+                    before < self.value * weight.sum() - ROUNDING_OF_COUNTS * weight.mean()
+                )
+            ),
+            weight,
         )
 
 
@@ -69,52 +87,72 @@ def check_share_has_one_meaning(asked: str | float, n_classes: int) -> None:
     """Refuse a number where several binary problems would all take it."""
     if n_classes > 2 and not isinstance(asked, str):
         raise ValueError(
-            f"positive_fraction={asked} can be a number only for two classes, and there are {n_classes}. Use 'labeled' "
-            "or 'estimated', which settle a fraction for each class."
+            f"positive_fraction={asked} can be a number only for two classes, and there are"
+            f" {n_classes}. Use 'labeled' or 'estimated', which settle a fraction for each class."
         )
 
 
 def settle_share(
     asked: str | float, sign: np.ndarray, decision_values: np.ndarray, counts: np.ndarray
 ) -> PositiveShare:
-    """Settle what `positive_fraction` asks for; decision values are those of the supervised machine."""
+    """Settle what `positive_fraction` asks for; decision values are those of the supervised
+    machine.
+    """
     is_labeled = sign != 0
     n_labeled = int(np.count_nonzero(is_labeled))
     share = float(np.average(sign[is_labeled] > 0, weights=counts[is_labeled]))
     found = share_of_labels(asked, share, n_labeled)
     if asked != "estimated" or n_labeled == len(sign):
         return found
-    return found.toward(float(np.average(decision_values[~is_labeled] > 0, weights=counts[~is_labeled])))
+    return found.toward(
+        float(np.average(decision_values[~is_labeled] > 0, weights=counts[~is_labeled]))
+    )
 
 
-def settle_shares(asked: str | float, labels: Labels, estimates: np.ndarray, weight: np.ndarray) -> list[PositiveShare]:
-    """How many of the unlabeled rows are of each class: as `settle_share` has it of the class against the rest."""
-    margin = np.stack([np.delete(estimates, k, axis=1).min(axis=1) - estimates[:, k] for k in range(labels.n_classes)])
+def settle_shares(
+    asked: str | float, labels: Labels, estimates: np.ndarray, weight: np.ndarray
+) -> list[PositiveShare]:
+    """How many of the unlabeled rows are of each class: as `settle_share` has it of the class
+    against the rest.
+    """
+    margin = np.stack(
+        [
+            np.delete(estimates, k, axis=1).min(axis=1) - estimates[:, k]
+            for k in range(labels.n_classes)
+        ]
+    )
     return [settle_share(asked, labels.sign(k), margin[k], weight) for k in range(labels.n_classes)]
 
 
 def share_of_labels(asked: str | float, share: float, n_labeled: int) -> PositiveShare:
-    """The number asked for, or the share of positives among the labeled rows with the interval that they allow."""
+    """The number asked for, or the share of positives among the labeled rows with the interval
+    that they allow.
+    """
     if not isinstance(asked, str):
         return PositiveShare(float(asked), float(asked), float(asked))
-    return PositiveShare(share, *map(float, binomial_interval(share * n_labeled, n_labeled, CONFIDENCE)))
+    return PositiveShare(
+        share, *map(float, binomial_interval(share * n_labeled, n_labeled, CONFIDENCE))
+    )
 
 
 def report_shares(shares: list[PositiveShare | None]) -> tuple[np.ndarray, np.ndarray]:
-    """The attributes `positive_fraction_`, (n_problems,), and `positive_fraction_interval_`, (n_problems, 2).
+    """The attributes `positive_fraction_`, (n_problems,), and `positive_fraction_interval_`,
+    (n_problems, 2).
 
     NaN where a fit ended before its share was settled.
     """
     unknown = PositiveShare(np.nan, np.nan, np.nan)
     known = [share or unknown for share in shares]
-    return np.array([share.value for share in known]), np.array([(share.low, share.high) for share in known])
+    return np.array([share.value for share in known]), np.array(
+        [(share.low, share.high) for share in known]
+    )
 
 
 def unlabeled_rows(sign: np.ndarray) -> np.ndarray:
     """The rows without a label, in the order in which ties are settled.
 
-    It is the order of the rows, or the opposite one if the first label is negative: so the classes may change their
-    names, and every row still gets the same one.
+    It is the order of the rows, or the opposite one if the first label is negative: so the classes
+    may change their names, and every row still gets the same one.
     """
     rows = np.flatnonzero(sign == 0)
     labeled = sign[sign != 0]
@@ -122,7 +160,8 @@ def unlabeled_rows(sign: np.ndarray) -> np.ndarray:
 
 
 def rank_rows(scores: np.ndarray, rows: np.ndarray, *, rounding: float = 0.0) -> np.ndarray:
-    """These rows, largest score first; scores that differ by no more than `rounding` of the largest tie.
+    """These rows, largest score first; scores that differ by no more than `rounding` of the largest
+    tie.
 
     Ties stay in the order of the rows.
     """
@@ -138,8 +177,12 @@ def rank_rows(scores: np.ndarray, rows: np.ndarray, *, rounding: float = 0.0) ->
     return rows[order]
 
 
-def label_by_rank(sign: np.ndarray, ranked: np.ndarray, n_positive: int, n_negative: int | None = None) -> np.ndarray:
-    """The signs given, +1 for the first `n_positive` of the ranked rows and -1 for the last `n_negative` (the rest)."""
+def label_by_rank(
+    sign: np.ndarray, ranked: np.ndarray, n_positive: int, n_negative: int | None = None
+) -> np.ndarray:
+    """The signs given, +1 for the first `n_positive` of the ranked rows and -1 for the last
+    `n_negative` (the rest).
+    """
     guess = np.array(sign, dtype=np.float64)
     n_negative = len(ranked) - n_positive if n_negative is None else n_negative
     guess[ranked[:n_positive]], guess[ranked[len(ranked) - n_negative :]] = +1, -1
@@ -147,40 +190,52 @@ def label_by_rank(sign: np.ndarray, ranked: np.ndarray, n_positive: int, n_negat
 
 
 def guess_by_rank(ranked: np.ndarray, n_rows: int, rate: float, is_half: bool) -> np.ndarray:
-    """Call the top `rate` of the ranked rows positive and the rest negative, or the surer half of each: (n,) signs."""
+    """Call the top `rate` of the ranked rows positive and the rest negative, or the surer half
+    of each: (n,) signs.
+    """
     n_positive = min(max(round(rate * len(ranked)), 1), len(ranked) - 1)
     n_negative = len(ranked) - n_positive
     if is_half:
-        n_positive, n_negative = math.ceil(n_positive / 2), math.ceil(n_negative / 2)
+        n_positive = math.ceil(n_positive / 2)
+        n_negative = math.ceil(n_negative / 2)
     return label_by_rank(np.zeros(n_rows), ranked, n_positive, n_negative)
 
 
 def assign(score: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """The class of each row, (n,), so many rows for each class, and the sum of scores as large as it can be.
+    """The class of each row, (n,), so many rows for each class, and the sum of scores as large as
+    it can be.
 
         score   (n, K)  what it is worth to give row i class k
         count   (K,)    how many rows each class is to have; they sum to n
 
         maximize  sum_i score[i, class of i]     over all assignments with these counts
 
-    This is the transportation problem with n sources of one unit and K sinks. For two classes the answer is a sort. In
-    general: set a price on each class such that about the right number of rows find it best, score less price. Whatever
-    the prices, that is optimal for the counts that come of it. Then move rows from a class with too many to a class
-    with too few, by the cheapest chain a -> b -> c of moves between classes (a row of a goes to b, a row of b to c).
-    Rows that tie are moved together, the first ones first. Shortest chains keep the assignment optimal for its counts
+    This is the transportation problem with n sources of one unit and K sinks. For two classes the
+    answer is a sort. In general: set a price on each class such that about the right number of rows
+    find it best, score less price. Whatever the prices, that is optimal for the counts that come of
+    it. Then move rows from a class with too many to a class with too few, by the cheapest chain a
+    -> b -> c of moves between classes (a row of a goes to b, a row of b to c). Rows that tie are
+    moved together, the first ones first. Shortest chains keep the assignment optimal for its counts
     at every move, so it is optimal when the counts are right.
     """
-    score, count = np.asarray(score, dtype=np.float64), np.asarray(count)
+    score = np.asarray(score, dtype=np.float64)
+    count = np.asarray(count)
     n_rows, n_classes = score.shape
     if count.shape != (n_classes,) or (count < 0).any() or count.sum() != n_rows:
-        raise ValueError(f"count must hold {n_classes} numbers of rows that sum to {n_rows}, got {count.tolist()}.")
+        raise ValueError(
+            f"count must hold {n_classes} numbers of rows that sum to {n_rows}, got"
+            f" {count.tolist()}."
+        )
     given = _best_at_fair_prices(score, count)
     excess = np.bincount(given, minlength=n_classes) - count
     while (excess > 0).any():
         price = _cheapest_moves(score, given)
         chain = _cheapest_chain(price, excess)
         moves = list(pairwise(chain))
-        tied = [np.flatnonzero((given == a) & (score[:, a] - score[:, b] == price[a, b])) for a, b in moves]
+        tied = [
+            np.flatnonzero((given == a) & (score[:, a] - score[:, b] == price[a, b]))
+            for a, b in moves
+        ]
         n_moved = min(excess[chain[0]], -excess[chain[-1]], *map(len, tied))
         for (_, b), rows in zip(moves, tied, strict=True):
             given[rows[:n_moved]] = b
@@ -190,7 +245,9 @@ def assign(score: np.ndarray, count: np.ndarray) -> np.ndarray:
 
 
 def counts_of(share: np.ndarray, n_rows: int) -> np.ndarray:
-    """Whole numbers of rows in these shares, (K,), that sum to n_rows: at least one each, if there are so many."""
+    """Whole numbers of rows in these shares, (K,), that sum to n_rows: at least one each, if
+    there are so many.
+    """
     share = np.asarray(share, dtype=np.float64)
     wanted = n_rows * share / share.sum()
     count = np.floor(wanted + 1e-9).astype(np.intp)
@@ -203,7 +260,9 @@ def counts_of(share: np.ndarray, n_rows: int) -> np.ndarray:
 
 
 def _best_at_fair_prices(score: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """The best class of each row once the prices of the classes are settled, one after the other, round by round."""
+    """The best class of each row once the prices of the classes are settled, one after the
+    other, round by round.
+    """
     n_rows, n_classes = score.shape
     price = np.zeros(n_classes)
     best = score.argmax(axis=1)
@@ -213,14 +272,17 @@ def _best_at_fair_prices(score: np.ndarray, count: np.ndarray) -> np.ndarray:
         for k in range(n_classes):
             lead = np.sort(score[:, k] - np.delete(score - price, k, axis=1).max(axis=1))
             # As many rows as class k is to have are to lead by more than its price.
-            below, above = max(n_rows - count[k] - 1, 0), min(n_rows - count[k], n_rows - 1)
+            below = max(n_rows - count[k] - 1, 0)
+            above = min(n_rows - count[k], n_rows - 1)
             price[k] = (lead[below] + lead[above]) / 2
         best = (score - price).argmax(axis=1)
     return best
 
 
 def _cheapest_moves(score: np.ndarray, given: np.ndarray) -> np.ndarray:
-    """What it costs at least to move a row from class a to b, (K, K); infinite where there is none."""
+    """What it costs at least to move a row from class a to b, (K, K); infinite where there is
+    none.
+    """
     price = np.full((score.shape[1],) * 2, np.inf)
     for a in range(len(price)):
         rows = score[given == a]
@@ -230,14 +292,17 @@ def _cheapest_moves(score: np.ndarray, given: np.ndarray) -> np.ndarray:
 
 
 def _cheapest_chain(price: np.ndarray, excess: np.ndarray) -> list[int]:
-    """From a class with too many rows to one with too few (Bellman and Ford: a move back may have a negative price)."""
+    """From a class with too many rows to one with too few (Bellman and Ford: a move back may
+    have a negative price).
+    """
     distance = np.where(excess > 0, 0.0, np.inf)
     before = np.full(len(price), -1)
     for _ in range(len(price) - 1):
         through = distance[:, None] + price
         best = through.argmin(axis=0)
         shorter = through[best, np.arange(len(price))]
-        # Less than rounding is no shorter: two classes would else take turns to come before each other.
+        # Less than rounding is no shorter: two classes would else take turns to come before each
+        # other.
         improved = shorter < distance - 1e-12 * np.maximum(1, np.abs(shorter))
         distance = np.where(improved, shorter, distance)
         before = np.where(improved, best, before)

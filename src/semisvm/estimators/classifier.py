@@ -1,9 +1,10 @@
-"""What every classifier here does at its edges: it checks what it is given, and offers labels by its scores.
+"""What every classifier here does at its edges: it checks what it is given, and offers labels by
+its scores.
 
-Kernels are made of sums of squares. Squares of float32 numbers leave the range of float32 beyond 1e19 and below 1e-19,
-and squares of float64 numbers leave that of float64 beyond 1e154: float32 is widened where float64 is enough, other
-rows are refused by name. A score that is not a number would compare as false and become a label, so no score leaves an
-estimator without `refuse_undefined`.
+Kernels are made of sums of squares. Squares of float32 numbers leave the range of float32 beyond
+1e19 and below 1e-19, and squares of float64 numbers leave that of float64 beyond 1e154: float32 is
+widened where float64 is enough, other rows are refused by name. A score that is not a number would
+compare as false and become a label, so no score leaves an estimator without `refuse_undefined`.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.errors import UndefinedError, not_numbers
-from semisvm.kernels import Formula
+from semisvm.kernels.formula import Formula
 from semisvm.kernels.threads import for_each
 from semisvm.labels import Labels
 from semisvm.matrices import (
@@ -28,7 +30,6 @@ from semisvm.matrices import (
 )
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
 from semisvm.primal.dask_rows import is_dask, map_lazily
-from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import check_sample_weight
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 FLOATS = [np.float64, np.float32]
 LARGEST = 1e150  # a sum of squares of a million such numbers is finite in float64
 LARGEST_WEIGHT = 1e30  # of a row, and the inverse of the smallest
-SAFE_IN_FLOAT32 = 1e12  # largest magnitude, and the inverse of the smallest, whose squares are far from the limits
+# largest magnitude, and the inverse of the smallest, whose squares are far from the limits
+SAFE_IN_FLOAT32 = 1e12
 BYTES_PER_PART = 1 << 21  # that a thread reads or copies at a time
 MANY_NUMBERS = 1 << 22  # with fewer, NumPy is done before a compiled function is loaded
 CHECKS_OF_NUMBERS = {"ensure_all_finite", "skip_check_array"}  # parameters of `validate_data`
@@ -46,36 +48,57 @@ SAFE_KERNEL_VALUE = 1e30  # in float32, with room for sums of several
 
 
 def validated(estimator: Any, X: Any, **how: Any) -> Any:
-    """What scikit-learn's `validate_data` returns; its sum over huge numbers warns nobody of an overflow."""
+    """What scikit-learn's `validate_data` returns; its sum over huge numbers warns nobody of an
+    overflow.
+    """
     return measured(estimator, X, **how)[0]
 
 
 def measured(estimator: Any, X: Any, **how: Any) -> tuple[Any, float | None]:
-    """The same, and the largest magnitude in it where all threads have looked at it for numbers that are not finite."""
+    """The same, and the largest magnitude in it where all threads have looked at it for numbers
+    that are not finite.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        if type(X) is np.ndarray and X.size > MANY_NUMBERS and is_plain_float(X) and not CHECKS_OF_NUMBERS & set(how):
+        if (
+            type(X) is np.ndarray
+            and X.size > MANY_NUMBERS
+            and is_plain_float(X)
+            and not CHECKS_OF_NUMBERS & set(how)
+        ):
             checked = validate_data(estimator, X, ensure_all_finite=False, **how)
-            if np.isfinite(largest := largest_magnitude(checked)):  # otherwise scikit-learn says what is wrong
+            if np.isfinite(
+                largest := largest_magnitude(checked)
+            ):  # otherwise scikit-learn says what is wrong
                 return checked, largest
         try:
             return validate_data(estimator, X, **how), None
         except (TypeError, ValueError):
             if words := columns_of_words(X):
-                raise not_numbers(type(estimator).__name__, words, is_fit=how.get("reset", True)) from None
+                raise not_numbers(
+                    type(estimator).__name__, words, is_fit=how.get("reset", True)
+                ) from None
             raise
 
 
 def row_weights(sample_weight: Any, X: Any) -> np.ndarray:
-    """One weight per row, 1 where none were passed; negative, NaN, extreme and all-zero weights are refused."""
+    """One weight per row, 1 where none were passed; a negative weight is 0, as in scikit-learn's
+    SVC. NaN, extreme and all-zero weights raise ValueError.
+    """
     if sample_weight is None:
         return np.ones(X.shape[0])
-    weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weight = np.asarray(sample_weight)
+    if weight.dtype.kind in "biuf" and weight.size and weight.max() <= 0:
+        raise ValueError(
+            "Invalid input - all samples have zero or negative weights. Give some rows of each"
+            " class a positive sample_weight."
+        )
+    weight = np.maximum(check_sample_weight(sample_weight, X, dtype=np.float64), 0.0)
     is_extreme = (weight > LARGEST_WEIGHT) | ((weight > 0) & (weight < 1 / LARGEST_WEIGHT))
     if is_extreme.any():
         row = int(np.argmax(is_extreme))
         raise ValueError(
-            f"sample_weight is {weight[row]:g} in row {row}: weights must be 0 or between {1 / LARGEST_WEIGHT:g} and "
-            f"{LARGEST_WEIGHT:g}. Divide them by their mean."
+            f"sample_weight is {weight[row]:g} in row {row}: weights must be 0 or between"
+            f" {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}. Divide them by their mean."
         )
     return weight
 
@@ -87,8 +110,8 @@ def read_random_sample(random_sample: Any, n_rows: int) -> np.ndarray | None:
     mask = np.asarray(random_sample)
     if mask.dtype != bool or mask.shape != (n_rows,):
         raise ValueError(
-            f"random_sample must be a boolean mask with one entry for each of the {n_rows} rows; got an array of shape "
-            f"{mask.shape} and type {mask.dtype}."
+            f"random_sample must be a boolean mask with one entry for each of the {n_rows} rows;"
+            f" got an array of shape {mask.shape} and type {mask.dtype}."
         )
     return mask
 
@@ -97,9 +120,11 @@ def check_every_class_is_used(labels: Labels, in_use: np.ndarray) -> None:
     """Refuse weights that leave a class of y with no row at all."""
     gone = np.setdiff1d(labels.codes[labels.is_labeled], labels.codes[in_use & labels.is_labeled])
     if len(gone):
+        one_left = "Invalid input - all samples with positive weights belong to the same class. "
         raise ValueError(
-            f"No row of class {labels.classes[gone[0]]!r} has a positive sample_weight: give one some weight or "
-            "leave the class out of y."
+            f"{one_left if labels.n_classes - len(gone) == 1 else ''}"
+            f"No row of class {labels.classes[gone[0]]!r} has a positive sample_weight: give one"
+            " some weight or leave the class out of y."
         )
 
 
@@ -107,37 +132,52 @@ def check_codes(codes: Any, weight: Any, n_classes: int) -> None:
     """Refuse class codes that are no index of a class and weights that are no weights."""
     codes = np.asarray(codes)
     if codes.dtype.kind not in "iu":
-        raise ValueError(f"codes must be whole numbers, -1 for a row without a label; got the type {codes.dtype}.")
+        raise ValueError(
+            "codes must be whole numbers, -1 for a row without a label; got the type"
+            f" {codes.dtype}."
+        )
     if codes.size and not -1 <= codes.min() <= codes.max() < n_classes:
         wrong = codes.max() if codes.max() >= n_classes else codes.min()
-        raise ValueError(f"codes holds {wrong}: with {n_classes} classes, codes are -1 to {n_classes - 1}.")
+        raise ValueError(
+            f"codes holds {wrong}: with {n_classes} classes, codes are -1 to {n_classes - 1}."
+        )
     if weight is not None:
         row_weights(weight, codes[:, np.newaxis])
 
 
 def check_class_counts(labels: Labels, counts: np.ndarray) -> None:
-    """Refuse fewer than two classes, and a class without a labeled row; counts: (n_classes,) labeled rows."""
+    """Refuse fewer than two classes, and a class without a labeled row; counts: (n_classes,)
+    labeled rows.
+    """
     if labels.n_classes < 2 or not counts.all():
-        found = ", ".join(f"{n:g} of {name!r}" for name, n in zip(labels.classes.tolist(), counts, strict=True))
+        found = ", ".join(
+            f"{n:g} of {name!r}" for name, n in zip(labels.classes.tolist(), counts, strict=True)
+        )
         raise ValueError(
-            f"A fit needs labeled rows of at least two classes, and of each class; there are {found or 'none'}."
+            "A fit needs labeled rows of at least two classes, and of each class; there are"
+            f" {found or 'none'}."
         )
 
 
 def training_rows(estimator: Any, X: Any, *, is_kernel: bool) -> Any:
-    """The rows of a fit, checked, in a precision that is wide enough; or a kernel matrix between them."""
+    """The rows of a fit, checked, in a precision that is wide enough; or a kernel matrix between
+    them.
+    """
     if is_kernel:
         if is_sparse_matrix(X):
-            raise ValueError("A precomputed kernel must be a dense array, got a sparse matrix: pass X.toarray().")
+            raise TypeError("Sparse precomputed kernels are not supported: pass X.toarray().")
         K = validated(estimator, X, dtype=FLOATS)
         if K.shape[0] != K.shape[1]:
             raise ValueError(
-                f"A precomputed kernel must be a square matrix of shape (n_samples, n_samples) in fit, got {K.shape}."
+                "A precomputed kernel must be a square matrix of shape (n_samples, n_samples) in"
+                f" fit, got {K.shape}."
             )
         return K
     X, largest = measured(estimator, X, accept_sparse="csr", dtype=FLOATS)
     usable = with_small_indices(widened(X, largest))
-    if X.dtype != np.float32 and (largest is None or largest > LARGEST):  # numbers in float32 are all small enough
+    if X.dtype != np.float32 and (
+        largest is None or largest > LARGEST
+    ):  # numbers in float32 are all small enough
         refuse_too_large(usable, getattr(estimator, "feature_names_in_", None))
     return usable
 
@@ -160,7 +200,12 @@ def largest_magnitude(X: Any) -> float:
 
 def pick_rows(X: Any, rows: np.ndarray, out: np.ndarray | None = None) -> Any:
     """X[rows], copied by all threads; `rows` are numbers from 0 on."""
-    if not isinstance(X, np.ndarray) or X.ndim != 2 or not X.flags.c_contiguous or X.dtype.hasobject:
+    if (
+        not isinstance(X, np.ndarray)
+        or X.ndim != 2
+        or not X.flags.c_contiguous
+        or X.dtype.hasobject
+    ):
         return X[rows]
     picked = np.empty((len(rows), X.shape[1]), dtype=X.dtype) if out is None else out
     parts = _parts(len(rows), picked.nbytes)
@@ -188,8 +233,9 @@ def refuse_too_large(X: Any, names: Any = None) -> None:
     if largest_magnitude(X) > LARGEST:
         row, told = _largest_number(X, names)
         raise UndefinedError(
-            f"{told[0].upper()}{told[1:]} in row {row}: numbers beyond {LARGEST:g} have no squares in float64. Correct "
-            "the value, or scale the feature, for example to units in which it is near 1.",
+            f"{told[0].upper()}{told[1:]} in row {row}: numbers beyond {LARGEST:g} have no squares"
+            " in float64. Correct the value, or scale the feature, for example to units in which"
+            " it is near 1.",
             row,
         )
 
@@ -198,24 +244,34 @@ def needs_float64(formula: Formula, X: Any) -> bool:
     """Whether kernel values of these rows may be too large for float32."""
     if formula.name not in ("linear", "poly") or not X.shape[0]:
         return False
-    squares = X.multiply(X).sum(axis=1) if is_sparse_matrix(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    squares = (
+        X.multiply(X).sum(axis=1)
+        if is_sparse_matrix(X)
+        else np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    )
     with np.errstate(over="ignore", invalid="ignore"):
         largest = formula.diagonal(np.array([float(np.max(squares))]))[0]
     return not largest <= SAFE_KERNEL_VALUE
 
 
 def refuse_undefined(scores: np.ndarray, X: Any, names: Any = None) -> None:
-    """Refuse scores that are not finite, one line per row of X; the message names the row and its largest feature."""
+    """Refuse scores that are not finite, one line per row of X; the message names the row and
+    its largest feature.
+    """
     is_finite = np.isfinite(scores) if scores.ndim == 1 else np.isfinite(scores).all(axis=1)
     if is_finite.all():
         return
     row = int(np.flatnonzero(~is_finite)[0])
     X = X[:] if isinstance(X, PickedRows) else X
     is_matrix = is_sparse_matrix(X) or isinstance(X, np.ndarray)
-    told = _largest_number(X[[row]], names)[1] if is_matrix and X.dtype.kind == "f" else "see its columns"
+    told = (
+        _largest_number(X[[row]], names)[1]
+        if is_matrix and X.dtype.kind == "f"
+        else "see its columns"
+    )
     raise UndefinedError(
-        f"Row {row} has no score, because numbers on the way to it are not finite in float64: {told}. Correct it, "
-        "or scale the features.",
+        f"Row {row} has no score, because numbers on the way to it are not finite in float64:"
+        f" {told}. Correct it, or scale the features.",
         row,
     )
 
@@ -232,8 +288,8 @@ def kernel_overflow(X: Any, names: Any = None) -> UndefinedError:
     """The error for training rows whose kernel is not finite."""
     row, told = _largest_number(X, names)
     return UndefinedError(
-        f"The kernel of these rows is not finite in float64: {told} in row {row}. Scale the features (StandardScaler "
-        "makes them alike), or lower gamma, degree or C.",
+        f"The kernel of these rows is not finite in float64: {told} in row {row}. Scale the"
+        " features (StandardScaler makes them alike), or lower gamma, degree or C.",
         row,
     )
 
@@ -245,19 +301,33 @@ def _largest_number(X: Any, names: Any) -> tuple[int, str]:
     if not values.size:
         return 0, "there are no values"
     at = int(np.argmax(np.abs(values)))
-    where = (numbers.row[at], numbers.col[at]) if is_sparse_matrix(X) else np.unravel_index(at, X.shape)
-    row, column, value = int(where[0]), int(where[1]), values[at]
+    where = (
+        (numbers.row[at], numbers.col[at]) if is_sparse_matrix(X) else np.unravel_index(at, X.shape)
+    )
+    row = int(where[0])
+    column = int(where[1])
+    value = values[at]
     name = f"feature {column}" if names is None else f"feature {names[column]!r}"
     return row, f"{name} is {value:.6g}"
 
 
 def winning_codes(decision: np.ndarray) -> np.ndarray:
-    """The class index of each row: with two classes 1 where the score is above 0, with more the largest score."""
+    """The class index of each row: with two classes 1 where the score is above 0, with more the
+    largest score.
+    """
     return (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
 
 
+def has_probabilities(classifier: Any) -> bool:
+    """Whether `predict_proba` can be called; an AttributeError says why not, and what to do."""
+    if why := classifier._why_no_probabilities():
+        raise AttributeError(why)
+    return True
+
+
 class SemiSupervisedMixin(LabeledRowsScoreMixin):
-    """Mixin for classifiers with `decision_function`: `predict`, `score`, `campaign` and `with_threshold`.
+    """Mixin for classifiers with `decision_function`: `predict`, `score`, `campaign` and
+    `with_threshold`; and for those with `predict_proba` its logarithm.
 
     It must come before scikit-learn's `ClassifierMixin` among the base classes.
     """
@@ -265,23 +335,74 @@ class SemiSupervisedMixin(LabeledRowsScoreMixin):
     classes_: np.ndarray
     decision_function: Callable[..., np.ndarray]
 
-    @with_shared_docs
+    def __sklearn_clone__(self) -> Any:
+        """Return an unfitted copy. It passes Ctrl-C on to whoever cloned it: a search or an
+        ensemble would otherwise begin the next fit.
+        """
+        copy = super().__sklearn_clone__()  # type: ignore[misc]
+        copy._is_clone = True
+        return copy
+
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of each row.
 
         Parameters
         ----------
-        %(new_rows)s
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, or with ``kernel="precomputed"`` the kernel values between them and the
+            training rows.
 
         Returns
         -------
-        %(predicted)s
+        y : ndarray of shape (n_samples,)
+            Class labels.
         """
         if is_dask(X):
             check_is_fitted(self)
             return map_lazily(self.predict, X, None, self.classes_.dtype)
         decision = self.decision_function(X)
         return self.classes_[winning_codes(decision)]
+
+    def _why_no_probabilities(self) -> str:
+        """Why there is no `predict_proba`, and what to do; empty where there is."""
+        name = type(self).__name__
+        return (
+            f"{name} has no probabilities of its own. semisvm.SemiSupervisedCalibratedClassifierCV("
+            f"{name}(...)) fits them to out-of-fold scores."
+        )
+
+    @available_if(has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class, where the estimator has probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            One column per class, in the order of `classes_`.
+        """
+        raise NotImplementedError
+
+    @available_if(has_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of the probability of each class; see `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            One column per class, in the order of `classes_`.
+        """
+        probabilities = self.predict_proba(X)
+        return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
 
     def campaign(self, X_pool: Any, **options: Any) -> Campaign:
         """Begin to label rows of a pool until a threshold of this model is certified.
@@ -291,14 +412,14 @@ class SemiSupervisedMixin(LabeledRowsScoreMixin):
         X_pool : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows whose labels are not known; the unlabeled rows of `fit`, or others.
         **options
-            What `Campaign.for_model` takes: `min_precision`, `min_recall`, `min_f`, `max_cost` with `costs`,
-            `confidence`, `claim`, `pos_label`, `training` and others.
+            What `Campaign.for_model` takes: `min_precision`, `min_recall`, `min_f`, `max_cost` with
+            `costs`, `confidence`, `claim`, `pos_label`, `training` and others.
 
         Returns
         -------
         campaign : Campaign
-            With `draw`, `tell`, `verdict`, `prices` and `save`. It is entered in `campaigns_`, the ledger of this
-            model: the risks of all campaigns add up.
+            With `draw`, `tell`, `verdict`, `accepted`, `prices` and `save`. The risks of several
+            campaigns add up: name the earlier ones by `after`.
 
         See Also
         --------
@@ -309,15 +430,21 @@ class SemiSupervisedMixin(LabeledRowsScoreMixin):
         check_is_fitted(self)
         return Campaign.for_model(self, X_pool, **options)
 
-    def with_threshold(self, point: OperatingPoint | float, *, pos_label: Any = None) -> ThresholdClassifier:
+    def with_threshold(
+        self, point: OperatingPoint | float, *, pos_label: Any = None, X_pool: Any = None
+    ) -> ThresholdClassifier:
         """Return this model with another threshold; the model itself stays as it is.
 
         Parameters
         ----------
         point : OperatingPoint or float
-            What a campaign has certified, or a plain threshold: rows with a higher score are accepted.
+            What a campaign has certified, or a plain threshold: rows with a higher score are
+            accepted.
         pos_label : label, default=None
             The positive class; by default the second of two.
+        X_pool : {array-like, sparse matrix} of shape (n_rows, n_features), optional
+            The pool of the campaign, where the point does not know it: after `Campaign.load`. It is
+            scored again, because a promise holds for the model that was certified only.
 
         Returns
         -------
@@ -326,4 +453,4 @@ class SemiSupervisedMixin(LabeledRowsScoreMixin):
         """
         from semisvm.campaign import ThresholdClassifier
 
-        return ThresholdClassifier.around(self, point, pos_label)
+        return ThresholdClassifier.around(self, point, pos_label, X_pool=X_pool)

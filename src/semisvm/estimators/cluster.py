@@ -1,13 +1,17 @@
-"""The cluster-SVM method: label the unlabeled rows by their clusters, then train one SVM on all rows.
+"""The cluster-SVM method: label the unlabeled rows by their clusters, then train one SVM on all
+rows.
 
-    Step 0  features: X itself (the paper's Algorithm 2) or kernel PCA of all rows (its Algorithm 3), of which the
-            components are kept that tell the labeled classes apart (see `kernels.spectrum`)
+    Step 0  features: X itself (the paper's Algorithm 2) or kernel PCA of all rows (its Algorithm
+            3), of which the components are kept that tell the labeled classes apart (see
+            `kernels.spectrum`)
     Step 1  clusters: k-means, or any clusterer, on the features of all rows
-    Step 2  labels: each cluster takes the majority label of its labeled members (see `cluster_labels`)
+    Step 2  labels: each cluster takes the majority label of its labeled members (see
+            `cluster_labels`)
     Step 3  an SVM of all rows, labeled ones with their own label, the others with their cluster's
 
-Kernel PCA and the SVM share one kernel, by default exp(-|x - z|^2 / (2 sigma^2)) with sigma the median distance
-between labeled rows, and its rows. New rows are predicted by the SVM; clusters play no part in that.
+Kernel PCA and the SVM share one kernel, by default exp(-|x - z|^2 / (2 sigma^2)) with sigma the
+median distance between labeled rows, and its rows. New rows are predicted by the SVM; clusters play
+no part in that.
 """
 
 from collections.abc import Sequence
@@ -20,6 +24,7 @@ from sklearn.utils import check_random_state
 from semisvm.dual import Status
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import MethodFit
+from semisvm.estimators.cluster_components import median_gamma
 from semisvm.estimators.cluster_labels import (
     EMPTY_RULES,
     LINEAR_C,
@@ -34,44 +39,44 @@ from semisvm.estimators.cluster_labels import (
 from semisvm.estimators.equal_rows import arrange_by_content
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Labeler
-from semisvm.kernels import Formula
-from semisvm.kernels.spectrum import median_gamma
-from semisvm.shared_docs import with_shared_docs
+from semisvm.kernels.formula import WITH_GAMMA, Formula
 from semisvm.sklearn_private import Interval, StrOptions
 
 
-@with_shared_docs
 class ClusterSVC(BaseSVC):
-    """Support vector classifier of all rows, the unlabeled ones labeled by the clusters they fall in.
+    """Support vector classifier of all rows, the unlabeled ones labeled by the clusters they fall
+    in.
 
-    The proposed method of [1]_: Algorithm 2 with ``embed=None, kernel="linear"``, Algorithm 3 with the defaults.
+    The proposed method of [1]_: Algorithm 2 with ``embed=None, kernel="linear"``, Algorithm 3 with
+    the defaults.
 
-    What it is worth, as measured on the paper's designs with every method tuned on the same grid: it beats an SVM of
-    the labeled rows where the classes are Gaussian clusters, the more the fewer the labels (A1 +1 to +5 points, A2
-    +1 to +11); it ties on B1; it loses where classes are not clusters (B2 -5 to -7 points without noise; WDBC AUC
-    .975 against .985). Where it wins, a `MixtureClassifier` with diagonal covariances is better still in most cases.
-    C matters more than anything else: choose it by ``C="cv"``. One-vs-rest instead of one-vs-one costs four to ten
+    What it is worth, as measured on the paper's designs with every method tuned on the same grid:
+    it beats an SVM of the labeled rows where the classes are Gaussian clusters, the more the fewer
+    the labels (A1 +1 to +5 points, A2 +1 to +11); it ties on B1; it loses where classes are not
+    clusters (B2 -5 to -7 points without noise; WDBC AUC .975 against .985). Where it wins, a
+    `MixtureClassifier` with diagonal covariances is better still in most cases. C matters more than
+    anything else: choose it by ``C="cv"``. One-vs-rest instead of one-vs-one costs four to ten
     points on A2, whose classes lie in a row.
 
     Parameters
     ----------
     C : float, "cv" or sequence of float, default=1.0
-        The price of a row on the wrong side of its margin. "cv" and a sequence: the value that predicts hidden labels
-        best, by five-fold cross-validation on the labeled rows.
+        The penalty of a row on the wrong side of its margin. "cv" and a sequence: the value that
+        predicts hidden labels best, by five-fold cross-validation on the labeled rows.
     n_clusters : int, "cv", sequence of int or None, default=None
-        Number of clusters, or that of the rows where it is smaller. "cv" and a sequence: chosen together with C.
-        None: 10, or what `clusterer` itself says.
+        Number of clusters, or that of the rows where it is smaller. "cv" and a sequence: chosen
+        together with C. None: 10, or what `clusterer` itself says.
     embed : {"kernel_pca", None}, default="kernel_pca"
         What is clustered: the rows on their kernel principal components, or X as it is.
     clusterer : scikit-learn clusterer, default=None
-        Used (a clone of it) in place of k-means with ten starts. Rows it calls noise are treated as `empty` says.
-        Sample weights are passed on where its `fit` takes them.
+        Used (a clone of it) in place of k-means with ten starts. Rows it calls noise are treated as
+        `empty` says. Sample weights are passed on where its `fit` takes them.
     empty : {"nearest", "drop", "random"}, default="nearest"
-        The label of a cluster without labeled rows: that of the nearest cluster with one; none, its rows are left
-        out; or a random one, which is the paper's rule and fails for many clusters.
+        The label of a cluster without labeled rows: that of the nearest cluster with one; none, its
+        rows are left out; or a random one, which is the paper's rule and fails for many clusters.
     components : {"statistic", "eigenvalue"}, default="statistic"
-        Which principal components to keep: those with the largest Hotelling's T^2 (two classes) or F (more) over the
-        labeled rows, or those with the largest eigenvalues.
+        Which principal components to keep: those with the largest Hotelling's T^2 (two classes) or
+        F (more) over the labeled rows, or those with the largest eigenvalues.
     share : float, default=0.8
         Components are kept up to this share of the sum of their statistics (or eigenvalues).
     n_components : int, default=30
@@ -79,32 +84,75 @@ class ClusterSVC(BaseSVC):
     least_eigenvalue : float, default=1e-4
         The least eigenvalue, as a share of the first, of a component to choose from.
     eigen_solver : {"auto", "truncated", "nystroem", "exact"}, default="auto"
-        How components are found. "auto": the leading ones of the whole kernel matrix, or past 4,000 rows by Nystroem
-        with 1,000 landmark rows.
+        How components are found. "auto": the leading ones of the whole kernel matrix, or past 4,000
+        rows by Nystroem with 1,000 landmark rows.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel of both kernel PCA and the SVM, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of
-        rows and returns the kernel matrix between them.
+        The kernel of both kernel PCA and the SVM, as in :class:`sklearn.svm.SVC`. A callable takes
+        two matrices of rows and returns the kernel matrix between them.
     degree : float, default=3
         Degree of the polynomial kernel.
     gamma : {"median", "scale", "auto"} or float, default="median"
-        Coefficient of the RBF, polynomial and sigmoid kernels. "median" is 1 / (2 sigma^2), sigma the median distance
-        between labeled rows; "scale" is 1 / (n_features * variance of the training rows); "auto" is 1 / n_features.
+        Coefficient of the RBF, polynomial and sigmoid kernels. "median" is 1 / (2 sigma^2), sigma
+        the median distance between labeled rows; "scale" is 1 / (n_features * variance of the
+        training rows); "auto" is 1 / n_features.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
-    %(costs)s
-    %(class_weight)s
-    %(multi_class)s
-    %(unlabeled)s
-    %(solver_parameters)s
-    %(random_state)s
-    %(verbose)s
+    costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
+        What errors cost. A dictionary multiplies C for the rows of each class; every class must be
+        named. In a matrix, rows are true and columns predicted classes, in the order of `classes_`,
+        with zeros on the diagonal.
+    class_weight : dict or "balanced", default=None
+        Multiplies C for the rows of each class, as in scikit-learn: finite numbers, 0 or more, not
+        all 0. The labeled rows of a class of weight 0 take no part in training.
+    multi_class : {"auto", "ovr", "ovo"}, default="auto"
+        How more than two classes become binary problems: one per class against the rest, or one per
+        pair of classes. "auto" is "ovo" where every row of a binary problem has one of its two
+        classes, and "ovr" where unlabeled rows take part in every binary problem.
+    unlabeled : int, float, str or None, default=-1
+        The marker of rows without a label in y. Missing values and empty strings always mark them.
+    tol : float, default=1e-3
+        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
+        in float64.
+    max_iter : int, default=None
+        Most solver steps for each binary problem, all its rounds together. None: until it has
+        converged.
+    time_limit : float, default=None
+        Most seconds for the whole fit. None: no limit. The best model so far is kept when a limit
+        is reached.
+    cache_size : float, default=None
+        Megabytes for kernel rows, or for inner products of rows that a linear SVM in its primal
+        form keeps. None: half of the free memory. More is faster, less always works.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
+        install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.
+    random_state : int, RandomState instance or None, default=None
+        Makes every random draw of the fit repeatable.
+    verbose : bool, default=False
+        Print progress.
 
     Attributes
     ----------
-    %(classes)s
-    %(machine)s
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training rows with a nonzero coefficient.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
+        Those rows; empty with a precomputed kernel.
+    n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class, by the label that each row was trained with.
+    dual_coef_ : ndarray of shape (n_problems, n_support)
+        Signed coefficients of the support vectors, one line per binary problem.
+    intercept_ : ndarray of shape (n_problems,)
+        The constant of each decision function.
+    coef_ : ndarray of shape (n_problems, n_features)
+        Weights of the features; only with a linear kernel.
+    gap_ : ndarray of shape (n_problems,)
+        How far from optimal each solution may be: the largest violation of the optimality
+        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
+        objective.
     transduction_ : ndarray of shape (n_samples,)
-        The label that each row was trained with: its own, its cluster's, or the prediction where that is none.
+        The label that each row was trained with: its own, its cluster's, or the prediction where
+        that is none.
     labeled_iter_ : ndarray of shape (n_samples,)
         0 for the labels in y, 1 for those of clusters, -1 for predictions.
     clusters_ : ndarray of shape (n_samples,)
@@ -116,8 +164,19 @@ class ClusterSVC(BaseSVC):
     C_ : float
         The value of C in use.
     cv_results_ : list of dict
-        ``n_clusters``, ``C`` and ``accuracy`` of each candidate; empty where there was nothing to choose.
-    %(course)s
+        ``n_clusters``, ``C`` and ``accuracy`` of each candidate; empty where there was nothing to
+        choose.
+    history_ : list of RoundRecord
+        One record per round: the binary problem, solver steps, gap, seconds, objective and the
+        method's own details.
+    n_iter_ : int
+        Solver steps over all binary problems.
+    termination_condition_ : str
+        Why the fit ended: "converged", or what came first.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features seen during fit; only where X has string column names.
 
     See Also
     --------
@@ -126,18 +185,20 @@ class ClusterSVC(BaseSVC):
 
     Notes
     -----
-    A row of weight 2 is two rows, in kernel PCA, k-means, the votes of a cluster and the SVM. (The folds of the search
-    are dealt by rows: there it is one row that counts twice.) `max_iter` holds for the last training and for each
-    training of the search; `time_limit` for everything.
+    A row of weight 2 is two rows, in kernel PCA, k-means, the votes of a cluster and the SVM. (The
+    folds of the search are dealt by rows: there it is one row that counts twice.) `max_iter` holds
+    for the last training and for each training of the search; `time_limit` for everything.
 
     The first record of `history_` is of the clustering: ``n_clusters``, clusters without labels
-    (``n_without_labels``), the share of labeled rows that agree with their cluster (``agreement``), ``n_components``
-    and ``C``. Then there is one record per binary problem.
+    (``n_without_labels``), the share of labeled rows that agree with their cluster (``agreement``),
+    ``n_components`` and ``C``. Then there is one record per binary problem.
 
     References
     ----------
-    .. [1] H. Bae, H. Kim and S. J. Shin, "The use of support vector machines in semi-supervised classification",
-       Communications for Statistical Applications and Methods 29, 2022. :doi:`10.29220/CSAM.2022.29.2.193`
+    .. [1] H. Bae, H. Kim and S. J. Shin, "The use of support vector machines in semi-supervised
+       classification",
+       Communications for Statistical Applications and Methods 29, 2022.
+       :doi:`10.29220/CSAM.2022.29.2.193`
 
     Examples
     --------
@@ -153,8 +214,16 @@ class ClusterSVC(BaseSVC):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"cv"}), "array-like"],
-        "gamma": [StrOptions({"median", "scale", "auto"}), Interval(Real, 0, None, closed="neither")],
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"cv"}), "array-like", None],
+        "gamma": [
+            StrOptions({"median", "scale", "auto"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
+        "n_clusters": [
+            Interval(Integral, 1, None, closed="left"),
+            StrOptions({"cv"}),
+            "array-like",
+            None,
+        ],
         "embed": [StrOptions({"kernel_pca"}), None],
         "clusterer": "no_validation",
         "empty": [StrOptions(set(EMPTY_RULES))],
@@ -243,41 +312,52 @@ class ClusterSVC(BaseSVC):
         ended_by = Status.STOPPED if is_stopped else choice.ended_by
         if ended_by is not None:
             labeler.end(ended_by)
-        self.cluster_codes_, self.n_clusters_ = clusters.cluster_codes, len(clusters.cluster_codes)
-        self.C_, self.cv_results_ = choice.C, choice.results
+        self.cluster_codes_ = clusters.cluster_codes
+        self.n_clusters_ = len(clusters.cluster_codes)
+        self.C_ = choice.C
+        self.cv_results_ = choice.results
         rounds = np.where(labels.is_labeled, 0, np.where(codes >= 0, 1, -1))
         fits = labeler.fits([record, *labeler.records()], rounds)
-        return MethodFit(fits, formula, labeler.scheme, codes, rows, {"clusters_": clusters.clusters})
+        return MethodFit(
+            fits, formula, labeler.scheme, codes, rows, {"clusters_": clusters.clusters}
+        )
 
     def _formula_of(self, problem: TrainingProblem, seed: int) -> Formula:
         """The kernel; gamma="median" looks at the labeled rows, where the kernel has a gamma."""
         if self.gamma != "median":
             return problem.formula()
-        if self.kernel not in ("rbf", "poly", "sigmoid"):
+        if self.kernel not in WITH_GAMMA:
             return problem.formula(gamma=1.0)
         rng = np.random.default_rng(seed)
         return problem.formula(gamma=median_gamma(problem.X, problem.labels, problem.weight, rng))
 
-    def _choose(self, clusters: ClusterLabeler, labeler: Labeler, formula: Formula, seed: int) -> ClusterChoice:
+    def _choose(
+        self, clusters: ClusterLabeler, labeler: Labeler, formula: Formula, seed: int
+    ) -> ClusterChoice:
         """The number of clusters and C: the user's, or the best of several by cross-validation."""
         problem = labeler.problem
         values = _candidates(self.C, LINEAR_C if formula.name == "linear" else OTHER_C)
         numbers = _candidates(self.n_clusters, {problem.labels.n_classes, *N_CLUSTERS})
         if len(values) == len(numbers) == 1:
             return ClusterChoice(numbers[0], float(values[0]), [])
-        trainer = Trainer(problem, labeler.kernel, labeler.watch, values)
+        trainer = Trainer(problem, labeler.kernel_rows, labeler.watch, values)
         return choose_clusters(clusters, trainer, numbers, values, np.random.default_rng(seed))
 
     def _check_parameters(self) -> None:
         """Refuse what no fit could use, before any work."""
         if self.kernel == "precomputed" and self.embed is None:
             raise ValueError(
-                "embed=None clusters the columns of X, and a precomputed kernel has none: use embed='kernel_pca'."
+                "embed=None clusters the columns of X, and a precomputed kernel has none: use"
+                " embed='kernel_pca'."
             )
         for name, is_right in (("C", _is_positive), ("n_clusters", _is_count)):
             given = getattr(self, name)
-            if np.ndim(given) and not (np.ndim(given) == 1 and len(given) and all(map(is_right, given))):
-                raise ValueError(f"{name} must be a number or a sequence of positive candidates, got {given!r}.")
+            if np.ndim(given) and not (
+                np.ndim(given) == 1 and len(given) and all(map(is_right, given))
+            ):
+                raise ValueError(
+                    f"{name} must be a number or a sequence of positive candidates, got {given!r}."
+                )
         if self.clusterer is not None:
             check_clusterer(self.clusterer, self.n_clusters)
 

@@ -2,22 +2,22 @@
 
 Each cluster takes the majority label of its labeled members (Eq. 3.1 of the paper).
 
-    clusters  (n,)  the cluster of each row, 0 to k - 1, or -1 for a row that a clusterer left outside (noise)
+    clusters  (n,)  the cluster of each row, 0 to k - 1, or -1 for a row that a clusterer left
+              outside (noise)
     codes     (n,)  the class of each labeled row, -1 for the others
     weight    (n,)  how many rows each row counts for, in the clusters and in the votes
     votes     (k, n_classes)  weight of the labeled rows of each class in each cluster
 
-Equal votes are settled at random, as in the paper. A cluster without a labeled row is a tie of all classes, and the
-paper's rule would label it at random, which ruins the method once there are many clusters; so there are three rules:
+Equal votes are settled at random, as in the paper. A cluster without a labeled row is a tie of all
+classes, and the paper's rule would label it at random, which ruins the method once there are many
+clusters; so there are three rules:
 
     "nearest"   the label of the nearest cluster that has one
     "drop"      its rows stay unlabeled and take no part
     "random"    the paper's
 """
 
-import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,23 +25,25 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import has_fit_parameter
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from semisvm.dual import Status
+from semisvm.estimators.cluster_components import select_components
+from semisvm.estimators.equal_rows import find_equal_rows
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import Watch
 from semisvm.estimators.rounds import EndedEarlyError, Labeler
 from semisvm.kernels import KernelRows
-from semisvm.kernels.spectrum import kernel_pca, select_components
-from semisvm.kernels.threads import one_blas_thread
+from semisvm.kernels.spectrum import kernel_pca
+from semisvm.kernels.threads import openmp_threads
+from semisvm.matrices import count_distinct_rows
 
 EMPTY_RULES = ("nearest", "drop", "random")
 DEFAULT_N_CLUSTERS = 10
 N_INIT = 10
-ROWS_FOR_ONE_THREAD = 20_000  # up to here kernel PCA and k-means take a second or less on one thread
+# Rows from which k-means has threads: fewer take a second or less on one.
+ROWS_WORTH_THREADS = 20_000
 
 
 def label_clusters(
@@ -57,7 +59,9 @@ def label_clusters(
     votes = count_votes(clusters, codes, weight, n_classes)
     has_votes = votes.any(axis=1)
     if not has_votes.any():
-        raise ValueError("No cluster holds a labeled row: the clusterer left every labeled row outside.")
+        raise ValueError(
+            "No cluster holds a labeled row: the clusterer left every labeled row outside."
+        )
     majority = _argmax_at_random(votes, rng, order_of_appearance(codes, n_classes))
     if empty == "drop":
         return np.where(has_votes, majority, -1)
@@ -69,7 +73,9 @@ def label_clusters(
 
 
 def settle_noise(clusters: np.ndarray) -> np.ndarray:
-    """Rows that a clusterer calls noise (-1) become clusters of one row, for which the rules above then hold."""
+    """Rows that a clusterer calls noise (-1) become clusters of one row, for which the rules
+    above then hold.
+    """
     clusters = np.maximum(clusters, -1)
     clusters = np.unique(clusters, return_inverse=True)[1].ravel() - int((clusters < 0).any())
     noise = np.flatnonzero(clusters < 0)
@@ -77,7 +83,9 @@ def settle_noise(clusters: np.ndarray) -> np.ndarray:
     return clusters
 
 
-def count_votes(clusters: np.ndarray, codes: np.ndarray, weight: np.ndarray, n_classes: int) -> np.ndarray:
+def count_votes(
+    clusters: np.ndarray, codes: np.ndarray, weight: np.ndarray, n_classes: int
+) -> np.ndarray:
     """Weight of the labeled rows of each class in each cluster, shape (k, n_classes)."""
     votes = np.zeros((clusters.max() + 1, n_classes))
     labeled = codes >= 0
@@ -85,7 +93,9 @@ def count_votes(clusters: np.ndarray, codes: np.ndarray, weight: np.ndarray, n_c
     return votes
 
 
-def cluster_centers(features: Any, clusters: np.ndarray, weight: np.ndarray, n_clusters: int) -> Any:
+def cluster_centers(
+    features: Any, clusters: np.ndarray, weight: np.ndarray, n_clusters: int
+) -> Any:
     """Means of the clusters' rows, shape (k, q), dense or sparse as the features are."""
     n = len(clusters)
     member = sparse.csr_array((weight, (clusters, np.arange(n))), shape=(n_clusters, n))
@@ -94,50 +104,60 @@ def cluster_centers(features: Any, clusters: np.ndarray, weight: np.ndarray, n_c
 
 
 def order_of_appearance(codes: np.ndarray, n_classes: int) -> np.ndarray:
-    """The classes in the order of their first labeled rows: draws in this order do not depend on their names."""
+    """The classes in the order of their first labeled rows: draws in this order do not depend on
+    their names.
+    """
     first = np.full(n_classes, len(codes))
     rows = np.flatnonzero(codes >= 0)[::-1]
     first[codes[rows]] = rows
     return np.argsort(first, kind="stable")
 
 
-def _argmax_at_random(votes: np.ndarray, rng: np.random.Generator, classes: np.ndarray) -> np.ndarray:
-    """The class with most votes in each row; among equals (up to the rounding of weights) one at random."""
+def _argmax_at_random(
+    votes: np.ndarray, rng: np.random.Generator, classes: np.ndarray
+) -> np.ndarray:
+    """The class with most votes in each row; among equals (up to the rounding of weights) one at
+    random.
+    """
     most = votes.max(axis=1, keepdims=True)
     is_among = (votes >= most * (1 - 1e-12))[:, classes]
     return classes[np.where(is_among, rng.random(votes.shape), -1.0).argmax(axis=1)]
 
 
 class ClusterLabeler:
-    """Steps 0 to 2 of the method: features, clusters, labels; each made once for what it depends on.
+    """Steps 0 to 2 of the method: features, clusters, labels; each made once for what it depends
+    on.
 
-    `how` is the ClusterSVC whose parameters say what to do. After `label`, `clusters` and `cluster_codes` are those of
-    the last labeling.
+    `how` is the ClusterSVC whose parameters say what to do. After `label`, `clusters` and
+    `cluster_codes` are those of the last labeling.
     """
 
     def __init__(self, how: Any, problem: TrainingProblem, kernel: KernelRows, seed: int):
-        self.how, self.X, self.labels, self.seed = how, problem.X, problem.labels, seed
+        self.how = how
+        self.X = problem.X
+        self.labels = problem.labels
+        self.seed = seed
         self.weight = problem.weight
         self.weight_or_none = None if (self.weight == 1).all() else self.weight
         self._found: dict[tuple[Any, ...], np.ndarray] = {}
         self.components = None
         if how.embed == "kernel_pca":
-            with _few_threads(problem.n_rows):
-                self.components = kernel_pca(
-                    kernel,
-                    n_components=how.n_components,
-                    least=how.least_eigenvalue,
-                    solver=how.eigen_solver,
-                    rng=np.random.default_rng(seed),
-                    weight=self.weight_or_none,
-                )
+            self.components = kernel_pca(
+                kernel,
+                n_components=how.n_components,
+                least=how.least_eigenvalue,
+                solver=how.eigen_solver,
+                rng=np.random.default_rng(seed),
+                weight=self.weight_or_none,
+            )
 
     def label(self, codes: np.ndarray, n_clusters: int | None) -> np.ndarray:
-        """A class for every row from the labels in `codes`: their own, or their cluster's, or -1 (left out)."""
+        """A class for every row from the labels in `codes`: their own, or their cluster's, or -1
+        (left out).
+        """
         kept, features = self._features(codes)
         if (kept, n_clusters) not in self._found:
-            with _few_threads(features.shape[0]):
-                self._found[kept, n_clusters] = self._cluster(features, n_clusters)
+            self._found[kept, n_clusters] = self._cluster(features, n_clusters)
         self.kept, self.clusters = kept, self._found[kept, n_clusters]
         rng = np.random.default_rng(self.seed)
         self.cluster_codes = label_clusters(
@@ -146,8 +166,11 @@ class ClusterLabeler:
         return np.where(codes >= 0, codes, self.cluster_codes[self.clusters])
 
     def describe(self) -> dict[str, Any]:
-        """What to record of the last labeling; `agreement`: the share of labeled rows with their cluster's label."""
-        codes, labeled = self.labels.codes, self.labels.is_labeled
+        """What to record of the last labeling; `agreement`: the share of labeled rows with their
+        cluster's label.
+        """
+        codes = self.labels.codes
+        labeled = self.labels.is_labeled
         votes = count_votes(self.clusters, codes, self.weight, self.labels.n_classes)
         agrees = self.cluster_codes[self.clusters] == codes
         return {
@@ -158,51 +181,72 @@ class ClusterLabeler:
         }
 
     def _features(self, codes: np.ndarray) -> tuple[tuple[int, ...], Any]:
-        """Step 0: which components are kept, and the rows on them; X itself where nothing is embedded."""
+        """Step 0: which components are kept, and the rows on them; X itself where nothing is
+        embedded.
+        """
         if self.components is None:
             return (), self.X
         kept = select_components(
-            self.components, codes, by=self.how.components, share=self.how.share, weight=self.weight_or_none
+            self.components,
+            codes,
+            by=self.how.components,
+            share=self.how.share,
+            weight=self.weight_or_none,
         )
         return tuple(kept.tolist()), self.components.scores[:, kept]
 
     def _cluster(self, features: Any, n_clusters: int | None) -> np.ndarray:
         """Step 1: the cluster of each row."""
-        n_rows, seed = features.shape[0], self.seed
+        n_rows = features.shape[0]
+        seed = self.seed
         if self.how.clusterer is not None:
             clusterer = prepare(self.how.clusterer, n_clusters, n_rows, seed)
-            is_told = self.weight_or_none is not None and has_fit_parameter(clusterer, "sample_weight")
-            return settle_noise(clusterer.fit_predict(features, **({"sample_weight": self.weight} if is_told else {})))
-        k = min(n_clusters or DEFAULT_N_CLUSTERS, n_rows)
-        with warnings.catch_warnings():
-            # Fewer distinct rows than clusters: the clusters that stay empty do no harm.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            k_means = KMeans(k, n_init=N_INIT, random_state=seed)
+            is_told = self.weight_or_none is not None and has_fit_parameter(
+                clusterer, "sample_weight"
+            )
+            return settle_noise(
+                clusterer.fit_predict(
+                    features, **({"sample_weight": self.weight} if is_told else {})
+                )
+            )
+        # More clusters than distinct rows would stay empty, and scikit-learn would warn of them.
+        k = _n_distinct(features, min(n_clusters or DEFAULT_N_CLUSTERS, n_rows))
+        k_means = KMeans(k, n_init=N_INIT, random_state=seed)
+        with openmp_threads(np.inf if n_rows > ROWS_WORTH_THREADS else 0):
             return settle_noise(k_means.fit_predict(features, sample_weight=self.weight_or_none))
 
 
-@contextmanager
-def _few_threads(n_rows: int) -> Iterator[None]:
-    """One thread for few rows: on a busy machine tiny parallel loops wait for each other longer than they work."""
-    if n_rows > ROWS_FOR_ONE_THREAD:
-        yield
-        return
-    with one_blas_thread, ThreadpoolController().limit(limits=1, user_api="openmp"):
-        yield
+def _n_distinct(features: Any, most: int) -> int:
+    """How many distinct rows there are, at most this number; mostly the first few rows tell."""
+    n_looked_at = 4 * most
+    while True:
+        some = features[:n_looked_at]
+        if isinstance(some, np.ndarray):  # components of equal rows differ by rounding
+            n_distinct = count_distinct_rows(np.round(some / (np.abs(some).max() or 1.0), 9))
+        else:
+            n_distinct = len(find_equal_rows(some).first)
+        if n_distinct >= most or n_looked_at >= features.shape[0]:
+            return min(n_distinct, most)
+        n_looked_at *= 4
 
 
 def check_clusterer(clusterer: Any, n_clusters: Any) -> None:
     """Refuse what is no clusterer, and a number of clusters for one that finds it by itself."""
     if not (hasattr(clusterer, "fit_predict") and hasattr(clusterer, "get_params")):
-        raise ValueError(f"clusterer must be a scikit-learn clusterer with fit_predict, got {clusterer!r}.")
+        raise ValueError(
+            f"clusterer must be a scikit-learn clusterer with fit_predict, got {clusterer!r}."
+        )
     if n_clusters is not None and "n_clusters" not in clusterer.get_params():
         raise ValueError(
-            f"{type(clusterer).__name__} has no parameter n_clusters to set to {n_clusters!r}: use n_clusters=None."
+            f"{type(clusterer).__name__} has no parameter n_clusters to set to {n_clusters!r}: use"
+            " n_clusters=None."
         )
 
 
 def prepare(clusterer: Any, n_clusters: int | None, n_rows: int, seed: int) -> Any:
-    """A clone of the user's clusterer, with our number of clusters, and our seed where it has none of its own."""
+    """A clone of the user's clusterer, with our number of clusters, and our seed where it has
+    none of its own.
+    """
     clusterer = clone(clusterer)
     parameters = clusterer.get_params()
     if n_clusters is not None:
@@ -213,7 +257,8 @@ def prepare(clusterer: Any, n_clusters: int | None, n_rows: int, seed: int) -> A
 
 
 N_FOLDS = 5
-# Values of the paper's reproduction: linear machines in many dimensions want a small C, others do not.
+# Values of the paper's reproduction: linear machines in many dimensions want a small C, others do
+# not.
 LINEAR_C = (0.001, 0.003, 0.01, 0.03, 0.1, 1.0, 10.0)
 OTHER_C = (0.1, 1.0, 10.0, 100.0)
 N_CLUSTERS = (5, 10, 20, 50)
@@ -222,7 +267,9 @@ SEARCH_TOL = 1e-2  # a hundredth of the margin: no more is needed to count predi
 
 @dataclass(frozen=True)
 class ClusterChoice:
-    """What was chosen; `results` has one record per pair tried, `ended_by` says what ended the search early."""
+    """What was chosen; `results` has one record per pair tried, `ended_by` says what ended the
+    search early.
+    """
 
     n_clusters: int | None
     C: float
@@ -231,7 +278,9 @@ class ClusterChoice:
 
 
 def deal_folds(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A fold for each labeled row, -1 for rows that are never hidden; every class is spread over the folds."""
+    """A fold for each labeled row, -1 for rows that are never hidden; every class is spread over
+    the folds.
+    """
     fold = np.full(len(codes), -1)
     n_dealt = 0
     for code in order_of_appearance(codes, codes.max() + 1):
@@ -254,16 +303,19 @@ def choose_clusters(
         for each fold of labeled rows
             hide their labels; they stay among the rows, unlabeled
             for each number of clusters: label all rows from the labels that are left
-                for each C, rising: train, from the solution of the C before; count hidden rows that are predicted right
+                for each C, rising: train, from the solution of the C before; count hidden rows that
+                are predicted right
 
-    The pair with most hidden rows right, counted by their weights, is chosen; of equals the fewest clusters and then
-    the smallest C. Kernel rows and eigenvectors are made once for all of it, and clusters once for each set of
-    features. A class with a single label is never hidden, so that every fold knows every class; with one label in every
-    class there is nothing to hide. Each training has max_iter steps for itself.
+    The pair with most hidden rows right, counted by their weights, is chosen; of equals the fewest
+    clusters and then the smallest C. Kernel rows and eigenvectors are made once for all of it, and
+    clusters once for each set of features. A class with a single label is never hidden, so that
+    every fold knows every class; with one label in every class there is nothing to hide. Each
+    training has max_iter steps for itself.
 
     Ctrl-C, the time limit or a callback ends the search with the best pair so far.
     """
-    codes, weight = labeler.labels.codes, labeler.weight
+    codes = labeler.labels.codes
+    weight = labeler.weight
     fold = deal_folds(codes, rng)
     results: list[dict[str, Any]] = []
     ended_by = None
@@ -293,10 +345,17 @@ def choose_clusters(
 
 
 class Trainer:
-    """Trains on a labeling with every C; folds often come to the same labeling, which is trained on once."""
+    """Trains on a labeling with every C; folds often come to the same labeling, which is trained
+    on once.
+    """
 
-    def __init__(self, problem: TrainingProblem, kernel: KernelRows, watch: Watch, values: Sequence[float]):
-        self.problem, self.kernel, self.watch, self.values = problem, kernel, watch, values
+    def __init__(
+        self, problem: TrainingProblem, kernel: KernelRows, watch: Watch, values: Sequence[float]
+    ):
+        self.problem = problem
+        self.kernel = kernel
+        self.watch = watch
+        self.values = values
         self.seen: dict[bytes, np.ndarray] = {}
         self.ended_by: Status | None = None
 
@@ -312,7 +371,9 @@ class Trainer:
         labeler = Labeler(problem, self.kernel, self.watch)
         box_of_C1 = problem.weight * problem.costs.price(guess)
         for C in self.values:
-            labeler.solve(guess, C * box_of_C1, tol=max(limits.tol, SEARCH_TOL), max_iter=limits.max_iter)
+            labeler.solve(
+                guess, C * box_of_C1, tol=max(limits.tol, SEARCH_TOL), max_iter=limits.max_iter
+            )
             if labeler.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
             if labeler.status in (Status.TIME_LIMIT, Status.STOPPED):

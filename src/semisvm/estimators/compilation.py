@@ -18,22 +18,32 @@ from semisvm.dual.host import SolverState
 from semisvm.estimators.auto.trees import FEW_WALKS, grow_forest, grow_leaf_shares
 from semisvm.estimators.classifier import MANY_NUMBERS
 from semisvm.estimators.equal_rows import content_key
-from semisvm.kernels import SHORT_ROW, WORTH_COMPILING, kernel_rows, make_formula, scores_of_new_rows
+from semisvm.kernels import (
+    SHORT_ROW,
+    WORTH_COMPILING,
+    kernel_rows,
+    make_formula,
+    scores_of_new_rows,
+)
 from semisvm.kernels.panel_source import FEW_NUMBERS, WORDS_PAY_FROM_ROWS
-from semisvm.primal import GivenPrices, MemoryRows, PrimalProblem, Watcher
+from semisvm.primal import Watcher
 from semisvm.primal.descent import solve_descent
 from semisvm.primal.newton import solve_newton
 from semisvm.primal.passes import curvature_times, slopes_along
+from semisvm.primal.problem import GivenPrices, PrimalProblem
+from semisvm.primal.rows import MemoryRows
 
 ROWS_TO_COMPILE = 40
 
 
 def compile_all() -> dict[str, float]:
-    """Compile everything that a fit on the CPU may need, or find it on disk, where machine code is kept.
+    """Compile everything that a fit on the CPU may need, or find it on disk, where machine code is
+    kept.
 
-    The first fit after an installation compiles what it uses, for a few seconds. This does it for all of them: rows of
-    both precisions, dense, sparse and of whole numbers, both ways to advance, scores of new rows, linear machines on
-    sparse rows, values of resamples, and the trees of `AutoSVC`.
+    The first fit after an installation compiles what it uses, for a few seconds. This does it for
+    all of them: rows of both precisions, dense, sparse and of whole numbers, both ways to advance,
+    scores of new rows, linear machines on sparse rows, values of resamples, and the trees of
+    `AutoSVC`.
 
     Returns
     -------
@@ -53,12 +63,19 @@ def compile_all() -> dict[str, float]:
         yield
         seconds[name] = time.perf_counter() - began
 
-    rng, types = np.random.default_rng(0), (np.float32, np.float64)
-    few, long = rng.normal(size=(ROWS_TO_COMPILE, 3)), rng.normal(size=(ROWS_TO_COMPILE, 200))
-    sign, formula = np.where(few[:, 0] > 0, 1.0, -1.0), make_formula("rbf", few, gamma=1.0)
+    rng = np.random.default_rng(0)
+    types = (np.float32, np.float64)
+    few = rng.normal(size=(ROWS_TO_COMPILE, 3))
+    long = rng.normal(size=(ROWS_TO_COMPILE, 200))
+    sign = np.where(few[:, 0] > 0, 1.0, -1.0)
+    formula = make_formula("rbf", few, gamma=1.0)
     forms: dict[str, Any] = {"short or sparse rows": sparse.csr_matrix(few), "long rows": long}
-    cases = [(f"{name}, {dtype.__name__}", X, dtype) for dtype in types for name, X in forms.items()]
-    cases.append(("rows of whole numbers", sparse.csr_matrix(np.eye(WORDS_PAY_FROM_ROWS, 3)), np.float32))
+    cases = [
+        (f"{name}, {dtype.__name__}", X, dtype) for dtype in types for name, X in forms.items()
+    ]
+    cases.append(
+        ("rows of whole numbers", sparse.csr_matrix(np.eye(WORDS_PAY_FROM_ROWS, 3)), np.float32)
+    )
     for name, X, dtype in cases:
         for what, way in (("pairwise steps", PairwiseSteps), ("working sets", WorkingSets)):
             with timed(f"{what}, {name}"):
@@ -77,10 +94,14 @@ def compile_all() -> dict[str, float]:
             content_key(np.zeros((4, MANY_NUMBERS // 4 + 1), dtype=dtype))
     with timed("values of resamples"):
         is_positive = np.resize(sign > 0, FEW_COPIES // 100 + 1)
-        resampled_values(is_positive.astype(np.float64), is_positive, resample(is_positive, 100, rng), Target())
+        resampled_values(
+            is_positive.astype(np.float64), is_positive, resample(is_positive, 100, rng), Target()
+        )
     with timed("trees"):  # and more rows through them than NumPy sends
         codes = (sign > 0).astype(np.intp)
-        forest = grow_forest(few, codes, np.ones(len(few)), 2, n_trees=2, per_cut=1, is_random=False)
+        forest = grow_forest(
+            few, codes, np.ones(len(few)), 2, n_trees=2, per_cut=1, is_random=False
+        )
         many = np.zeros((FEW_WALKS + 1, few.shape[1]))
         forest.trees.sums(many, forest.shares)
         forest.trees.leaves(many)
@@ -91,17 +112,27 @@ def compile_all() -> dict[str, float]:
 def _advance(X: Any, sign: Any, dtype: Any, way: Any) -> None:
     """Take a few steps of a small problem in one of the ways, from a start that is not 0."""
     kernel: Any = kernel_rows(X, make_formula("rbf", X, gamma=1.0), dtype=dtype, cache_size=1.0)
-    state = SolverState(DualProblem(kernel, -sign, sign.clip(max=0), sign.clip(min=0)), 0.1 * sign, kernel)
+    state = SolverState(
+        DualProblem(kernel, -sign, sign.clip(max=0), sign.clip(min=0)), 0.1 * sign, kernel
+    )
     state.survey()
     way(state).advance(1e-3, 10)
     state.solution(None, 0.0)  # type: ignore[arg-type]
 
 
 def _solve_linear(X: Any, sign: Any) -> None:
-    """Solve a linear machine on CSR rows in both ways, and sum over its rows as conjugate gradients do."""
-    rows, prices, d = MemoryRows(X), GivenPrices.of_signs(sign, np.ones(len(sign))), X.shape[1]
+    """Solve a linear machine on CSR rows in both ways, and sum over its rows as conjugate
+    gradients do.
+    """
+    rows = MemoryRows(X)
+    prices = GivenPrices.of_signs(sign, np.ones(len(sign)))
+    d = X.shape[1]
     for solve in (solve_descent, solve_newton):
-        solve(PrimalProblem(rows, prices), None, Watcher(tol=1e-9, max_iter=3, deadline=None, callback=None))
+        solve(
+            PrimalProblem(rows, prices),
+            None,
+            Watcher(tol=1e-9, max_iter=3, deadline=None, callback=None),
+        )
     for part in rows.parts():
         curvature_times(part, prices, np.zeros(d), 0.0, 1.0, np.ones(d + 1))
         slopes_along(part, prices, np.ones((2, d + 1)), np.ones(1), 1.0)

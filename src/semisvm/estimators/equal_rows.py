@@ -1,22 +1,25 @@
-"""Rows that are equal, number by number: which they are, and one variable for all copies of a labeled row.
+"""Rows that are equal, number by number: which they are, and one variable for all copies of a
+labeled row.
 
     first   (n_distinct,)  the first row of each group of equal rows, ascending
     group   (n,)           the group of each row: row i equals row first[group[i]]
 
-Rows are looked up by a fingerprint, one random projection per row, and compared in full where fingerprints agree: the
-groups are exact, for dense and for sparse rows, and -0.0 is 0.0.
+Rows are looked up by a fingerprint, one random projection per row, and compared in full where
+fingerprints agree: the groups are exact, for dense and for sparse rows, and -0.0 is 0.0.
 
-Where many labeled rows repeat, a machine is trained on the distinct ones. The supervised dual has a coefficient
-beta_i within a box of size C weight_i for each row. Rows i, j with the same features and label have the same kernel
-values and the same linear term, so the objective and the sum constraint depend on beta_i + beta_j alone; with both
-boxes on the same side of 0, that sum may be anything in the sum of the boxes. Hence the problem in which the copies
-are one row, their weights added up, has the same optimum, f and bias. Any way to deal its coefficient out within the
-boxes solves the original problem; here each copy gets the share that its box has, so that equal rows of equal weight
-get equal coefficients:
+Where many labeled rows repeat, a machine is trained on the distinct ones. The supervised dual has a
+coefficient beta_i within a box of size C weight_i for each row. Rows i, j with the same features
+and label have the same kernel values and the same linear term, so the objective and the sum
+constraint depend on beta_i + beta_j alone; with both boxes on the same side of 0, that sum may be
+anything in the sum of the boxes. Hence the problem in which the copies are one row, their weights
+added up, has the same optimum, f and bias. Any way to deal its coefficient out within the boxes
+solves the original problem; here each copy gets the share that its box has, so that equal rows of
+equal weight get equal coefficients:
 
     beta_i = box_i * (beta_merged / box_merged)
 
-The factor is at most 1 in size, and exactly 1 at the bound: no coefficient leaves its box by rounding.
+The factor is at most 1 in size, and exactly 1 at the bound: no coefficient leaves its box by
+rounding.
 """
 
 from __future__ import annotations
@@ -64,48 +67,71 @@ class EqualRows:
         return replace(problem.select(self.is_first), weight=self.total(problem.weight))
 
     def deal(self, fit: BinaryFit, box: np.ndarray, merged_box: np.ndarray) -> BinaryFit:
-        """A fit on the distinct rows as a fit on all of them; boxes are sizes, one per row and one per distinct row."""
-        share = np.divide(fit.row_beta, merged_box, out=np.zeros(len(merged_box)), where=merged_box > 0)
+        """A fit on the distinct rows as a fit on all of them; boxes are sizes, one per row and
+        one per distinct row.
+        """
+        share = np.divide(
+            fit.row_beta, merged_box, out=np.zeros(len(merged_box)), where=merged_box > 0
+        )
         row_beta = box * share[self.group]
         n_support = int(np.count_nonzero(row_beta))
         history = [record.with_details(n_support=n_support) for record in fit.history]
         return replace(fit.at(self.group, row_beta), history=history)
 
     def expand(self, fit: BinaryFit, weight: np.ndarray) -> BinaryFit:
-        """A fit on the distinct rows as a fit on all of them, coefficients dealt out by weight, (n,)."""
-        return fit.at(self.group, fit.row_beta[self.group] * (weight / self.total(weight)[self.group]))
+        """A fit on the distinct rows as a fit on all of them, coefficients dealt out by weight,
+        (n,).
+        """
+        return fit.at(
+            self.group, fit.row_beta[self.group] * (weight / self.total(weight)[self.group])
+        )
 
 
 def are_copies_alike(problem: TrainingProblem) -> bool:
-    """Whether equal rows are the same to the machine: they can be found, and none has costs of its own.
+    """Whether equal rows are the same to the machine: they can be found, and none has costs of its
+    own.
 
-    The primal form is made for so many rows that looking for copies would take longer than it saves.
+    The primal form is made for so many rows that looking for copies would take longer than it
+    saves.
     """
-    costs, asked = problem.costs, problem.kernel.kernel
+    costs = problem.costs
+    asked = problem.kernel.kernel
     may_be_found = isinstance(asked, str) and asked != "precomputed" and not problem.is_primal
-    return may_be_found and costs.of_row is None and (costs.matrix is None or costs.matrix.ndim == 2)
+    return (
+        may_be_found and costs.of_row is None and (costs.matrix is None or costs.matrix.ndim == 2)
+    )
 
 
-def merge_unlabeled_copies(problem: TrainingProblem) -> tuple[TrainingProblem, Callable[[BinaryFit], BinaryFit]]:
-    """The problem in which unlabeled rows that are equal are one row, and what makes its fits those of all rows.
+def merge_unlabeled_copies(
+    problem: TrainingProblem,
+) -> tuple[TrainingProblem, Callable[[BinaryFit], BinaryFit]]:
+    """The problem in which unlabeled rows that are equal are one row, and what makes its fits those
+    of all rows.
 
-    A method that labels a share of the weight can't give half a row a label. Where copies are one row from the start,
-    a row of weight 2 and two rows are the same problem. Labeled rows stay as they are.
+    A method that labels a share of the weight can't give half a row a label. Where copies are one
+    row from the start, a row of weight 2 and two rows are the same problem. Labeled rows stay as
+    they are.
     """
     if are_copies_alike(problem):
         is_labeled = problem.labels.is_labeled
-        found = find_equal_rows(problem.X, np.where(is_labeled, np.arange(1, len(is_labeled) + 1), 0))
+        found = find_equal_rows(
+            problem.X, np.where(is_labeled, np.arange(1, len(is_labeled) + 1), 0)
+        )
         if len(found.first) < len(is_labeled):
             return found.merge(problem), partial(found.expand, weight=problem.weight)
     return problem, lambda fit: fit
 
 
-def arrange_by_content(whole: TrainingProblem, rows: np.ndarray | None = None) -> tuple[np.ndarray, TrainingProblem]:
-    """All rows, or these, in an order that depends on what they hold and not on where they are; and their problem.
+def arrange_by_content(
+    whole: TrainingProblem, rows: np.ndarray | None = None
+) -> tuple[np.ndarray, TrainingProblem]:
+    """All rows, or these, in an order that depends on what they hold and not on where they are; and
+    their problem.
 
-    Some methods settle ties or draw folds by the order of rows: in this order, other places of the same rows change
-    nothing. Labels come last, so that other names of the classes change the order of equal rows only. Rows of a
-    precomputed kernel stay where they are: all that is known of them is how they relate to each other.
+    Some methods settle ties or draw folds by the order of rows: in this order, other places of the
+    same rows change nothing. Labels come last, so that other names of the classes change the order
+    of equal rows only. Rows of a precomputed kernel stay where they are: all that is known of them
+    is how they relate to each other.
     """
     rows = np.arange(whole.n_rows) if rows is None else rows
     if not whole.kernel.is_precomputed:
@@ -118,7 +144,9 @@ def _keys_of_equal_rows(whole: TrainingProblem, rows: np.ndarray) -> list[np.nda
     return keys if whole.random_sample is None else [whole.random_sample[rows], *keys]
 
 
-def arrange_repeated(whole: TrainingProblem, rows: np.ndarray | None = None) -> tuple[np.ndarray, TrainingProblem]:
+def arrange_repeated(
+    whole: TrainingProblem, rows: np.ndarray | None = None
+) -> tuple[np.ndarray, TrainingProblem]:
     """The same, and a row of weight 2 is there twice: for methods that count rows.
 
     Weights that are not numbers of rows (`as_repetitions`) stay weights.
@@ -132,8 +160,12 @@ def arrange_repeated(whole: TrainingProblem, rows: np.ndarray | None = None) -> 
 
 
 def as_repetitions(weight: np.ndarray) -> np.ndarray | None:
-    """Weights as numbers of rows; None where they are all 1, are not whole, or are above MOST_COPIES on average."""
-    is_count = (weight == np.round(weight)).all() and weight.mean() <= MOST_COPIES and (weight != 1).any()
+    """Weights as numbers of rows; None where they are all 1, are not whole, or are above
+    MOST_COPIES on average.
+    """
+    is_count = (
+        (weight == np.round(weight)).all() and weight.mean() <= MOST_COPIES and (weight != 1).any()
+    )
     return weight.astype(np.intp) if is_count else None
 
 
@@ -143,14 +175,18 @@ def join_copies(rows: np.ndarray, found: MethodFit) -> tuple[np.ndarray, MethodF
     if len(distinct) == len(rows):
         return rows, found
 
-    fits = [fit.at(first, np.bincount(group, fit.row_beta) if fit.w is None else fit.row_beta) for fit in found.fits]
+    fits = [
+        fit.at(first, np.bincount(group, fit.row_beta) if fit.w is None else fit.row_beta)
+        for fit in found.fits
+    ]
     per_row = {name: values[first] for name, values in found.per_row.items()}
     codes = None if found.codes is None else found.codes[first]
     return distinct, replace(found, fits=fits, codes=codes, per_row=per_row)
 
 
 def content_order(X: Any, *ties: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-    """The order of rows by what they hold; equal rows in the order of `ties`, the last of which counts first.
+    """The order of rows by what they hold; equal rows in the order of `ties`, the last of which
+    counts first.
 
     rows   the numbers of those to look at; None: all of them
     """
@@ -160,8 +196,8 @@ def content_order(X: Any, *ties: np.ndarray, rows: np.ndarray | None = None) -> 
 def content_key(X: Any, rows: np.ndarray | None = None) -> np.ndarray:
     """One number per row, the same for equal rows and almost never for others: a random projection.
 
-    It is summed in an order that depends on the row alone, unlike in BLAS. A sum that overflows to infinity minus
-    infinity becomes 0.
+    It is summed in an order that depends on the row alone, unlike in BLAS. A sum that overflows to
+    infinity minus infinity becomes 0.
     """
     if not is_sparse_matrix(X) and X.dtype.kind in "fiub":
         sums = _project(X, rows)
@@ -173,7 +209,9 @@ def content_key(X: Any, rows: np.ndarray | None = None) -> np.ndarray:
     if is_sparse_matrix(X):
         with np.errstate(all="ignore"):
             return np.nan_to_num(_canonical(X) @ _direction(X))
-    return np.array([int.from_bytes(blake2b(repr(row).encode(), digest_size=7).digest()) for row in X.tolist()])
+    return np.array(
+        [int.from_bytes(blake2b(repr(row).encode(), digest_size=7).digest()) for row in X.tolist()]
+    )
 
 
 def find_equal_rows(X: Any, codes: np.ndarray | None = None) -> EqualRows:
@@ -181,9 +219,14 @@ def find_equal_rows(X: Any, codes: np.ndarray | None = None) -> EqualRows:
     X = _canonical(X) if is_sparse_matrix(X) else X
     codes = np.zeros(X.shape[0], dtype=np.intp) if codes is None else codes
     fingerprint = content_key(X)
-    order = np.lexsort((fingerprint, codes))  # stable: of rows with one fingerprint the first comes first
-    before, after = order[:-1], order[1:]
-    is_new = np.append(True, (fingerprint[before] != fingerprint[after]) | (codes[before] != codes[after]))
+    order = np.lexsort(
+        (fingerprint, codes)
+    )  # stable: of rows with one fingerprint the first comes first
+    before = order[:-1]
+    after = order[1:]
+    is_new = np.append(
+        True, (fingerprint[before] != fingerprint[after]) | (codes[before] != codes[after])
+    )
     first = np.empty_like(order)
     first[order] = order[is_new][np.cumsum(is_new) - 1]
     copies = np.flatnonzero(first != np.arange(len(first)))
@@ -196,7 +239,9 @@ def find_equal_rows(X: Any, codes: np.ndarray | None = None) -> EqualRows:
 
 
 def find_repeats(X: Any, codes: np.ndarray) -> EqualRows | None:
-    """Group the rows of X that are equal and of one class code; None where copies are too few to matter."""
+    """Group the rows of X that are equal and of one class code; None where copies are too few to
+    matter.
+    """
     found = find_equal_rows(X, codes)
     return found if len(codes) - len(found.first) >= max(1, FEWEST_COPIES * len(codes)) else None
 
@@ -221,7 +266,9 @@ def _key(X: Any, row: int) -> bytes:
 
 
 def _canonical(X):
-    """CSR in which equal rows are stored alike: columns ascending, each once, no zeros. The user's is not changed."""
+    """CSR in which equal rows are stored alike: columns ascending, each once, no zeros. The
+    user's is not changed.
+    """
     has_zeros = not X.data.all()
     if X.has_canonical_format and not has_zeros:
         return X
@@ -237,7 +284,8 @@ def _direction(X) -> np.ndarray:
 
 def _project(X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
     """The fingerprints of dense rows, or of some of them; NaN where a number is missing."""
-    direction, sums = _direction(X), np.empty(len(X) if rows is None else len(rows))
+    direction = _direction(X)
+    sums = np.empty(len(X) if rows is None else len(rows))
     if is_plain_float(X) and X.size > MANY_NUMBERS:
         from semisvm.kernels.compiled import project_rows
 

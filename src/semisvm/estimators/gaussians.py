@@ -1,16 +1,19 @@
-"""Gaussian mixtures in which some rows know their class: densities, parameters of weighted rows, and EM.
+"""Gaussian mixtures in which some rows know their class: densities, parameters of weighted rows,
+and EM.
 
     means        (M, p)  one for each component
     covariances  "full" (M, p, p), "tied" (p, p), "diag" (M, p), "spherical" (M,)
     share        (n, M)  how much of each row belongs to each component, times the row's weight
 
     log density of row x under component k
-        -1/2 (p log 2 pi + log|S_k| + (x - m_k)' S_k^-1 (x - m_k) + tr(R S_k^-1)),   R = diag(ridge), ridge (p,)
+        -1/2 (p log 2 pi + log|S_k| + (x - m_k)' S_k^-1 (x - m_k) + tr(R S_k^-1)),   R =
+        diag(ridge), ridge (p,)
 
-The last term is what a ridge means here. A row counts as a cloud of variance `ridge` around it: that is the mean of
-log N(x + noise; m, S) over noise ~ N(0, R). The parameters that maximize it over weighted rows have the covariance of
-the rows plus R, the usual regularization; because both steps of EM use the same densities its objective never falls,
-which it might if the ridge were added to the covariances alone. `mixture` states the whole problem.
+The last term is what a ridge means here. A row counts as a cloud of variance `ridge` around it:
+that is the mean of log N(x + noise; m, S) over noise ~ N(0, R). The parameters that maximize it
+over weighted rows have the covariance of the rows plus R, the usual regularization; because both
+steps of EM use the same densities its objective never falls, which it might if the ridge were added
+to the covariances alone. `mixture` states the whole problem.
 """
 
 from __future__ import annotations
@@ -28,10 +31,13 @@ from sklearn.utils import check_random_state
 from semisvm.dual import Status
 from semisvm.estimators.progress import RoundRecord, Watch
 from semisvm.labels import Labels
+from semisvm.matrices import count_distinct_rows
 
 COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
 LEAST_WEIGHT = 10 * np.finfo(np.float64).eps  # of a component that has lost its rows
-LEAST_RIDGE = 1e-9  # of a feature's variance: below, rounding in the determinant outweighs what EM gains
+LEAST_RIDGE = (
+    1e-9  # of a feature's variance: below, rounding in the determinant outweighs what EM gains
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,9 @@ class Gaussians:
 
 
 def estimate(X: np.ndarray, share: np.ndarray, kind: str, ridge: np.ndarray) -> Gaussians:
-    """The components of highest likelihood, share (n, M) being how much of each row belongs to each component."""
+    """The components of highest likelihood, share (n, M) being how much of each row belongs to
+    each component.
+    """
     size = np.maximum(share.sum(axis=0), LEAST_WEIGHT)
     means = share.T @ X / size[:, None]
     if kind in ("diag", "spherical"):
@@ -79,7 +87,9 @@ def _scatter(centered: np.ndarray, share: np.ndarray) -> np.ndarray:
     return scaled.T @ scaled  # symmetric to the last digit
 
 
-def from_variances(means: np.ndarray, variance: np.ndarray, kind: str, ridge: np.ndarray) -> Gaussians:
+def from_variances(
+    means: np.ndarray, variance: np.ndarray, kind: str, ridge: np.ndarray
+) -> Gaussians:
     """Components of the given kind with one variance per feature, shape (p,), the same for all."""
     n_components, p = means.shape
     covariances = {
@@ -92,20 +102,26 @@ def from_variances(means: np.ndarray, variance: np.ndarray, kind: str, ridge: np
 
 
 class EM:
-    """The iterations of EM; log_weights (M,), component_codes (M,) and gaussians are the current parameters.
+    """The iterations of EM; log_weights (M,), component_codes (M,) and gaussians are the current
+    parameters.
 
     `how` is the classifier whose parameters say what to do.
     """
 
     def __init__(self, how: Any, X: np.ndarray, labels: Labels, weight: np.ndarray, watch: Watch):
-        self.how, self.X, self.labels, self.weight, self.watch = how, X, labels, weight, watch
+        self.how = how
+        self.X = X
+        self.labels = labels
+        self.weight = weight
+        self.watch = watch
         self.total = weight.sum()
         self.variance = weight @ (X - weight @ X / self.total) ** 2 / self.total
         self.ridge = np.maximum(how.reg_covar, LEAST_RIDGE * self.variance)
         self.component_codes = np.arange(labels.n_classes)
         self.gaussians: Gaussians
         self.log_weights: np.ndarray
-        self.guess, self.labeled_in = labels.codes, np.where(labels.is_labeled, 0, -1)
+        self.guess = labels.codes
+        self.labeled_in = np.where(labels.is_labeled, 0, -1)
         self.history: list[RoundRecord] = []
         self.began = time.perf_counter()
 
@@ -115,7 +131,9 @@ class EM:
         self._maximize(share)
         if self._has_too_few_labels():
             variance = self._variance_within_classes(share)
-            self.gaussians = from_variances(self.gaussians.means, variance, self.how.covariance_type, self.ridge)
+            self.gaussians = from_variances(
+                self.gaussians.means, variance, self.how.covariance_type, self.ridge
+            )
         if self.how.n_components > 1:
             self._split()
 
@@ -124,7 +142,10 @@ class EM:
         share, self.objective = self._expect()
         try:
             for _ in range(self.how.max_iter):
-                if self.how.time_limit is not None and time.perf_counter() - self.began > self.how.time_limit:
+                if (
+                    self.how.time_limit is not None
+                    and time.perf_counter() - self.began > self.how.time_limit
+                ):
                     return Status.TIME_LIMIT
                 self._maximize(share)
                 before = self.objective
@@ -139,9 +160,12 @@ class EM:
         return Status.MAX_ITER
 
     def _expect(self) -> tuple[np.ndarray, float]:
-        """E: how much of each row belongs to each component, shape (n, M), and the objective of the parameters."""
+        """E: how much of each row belongs to each component, shape (n, M), and the objective of
+        the parameters.
+        """
         log_share = self.gaussians.log_density(self.X) + self.log_weights
-        codes, labeled = self.labels.codes[:, None], self.labels.is_labeled[:, None]
+        codes = self.labels.codes[:, None]
+        labeled = self.labels.is_labeled[:, None]
         log_share = np.where(labeled & (codes != self.component_codes), -np.inf, log_share)
         log_density = logsumexp(log_share, axis=1)
         share = self.weight[:, None] * np.exp(log_share - log_density[:, None])
@@ -151,33 +175,44 @@ class EM:
         """M: the parameters of highest likelihood for rows so shared out."""
         size = np.maximum(share.sum(axis=0), LEAST_WEIGHT)
         gaussians = estimate(self.X, share, self.how.covariance_type, self.ridge)
-        self.gaussians, self.log_weights = gaussians, np.log(size / size.sum())
+        self.gaussians = gaussians
+        self.log_weights = np.log(size / size.sum())
 
     def _has_too_few_labels(self) -> bool:
-        """Too few for covariances of their own: fewer rows in a class, or in all, than there are directions."""
-        sizes, p = self.labels.n_of_class, self.X.shape[1]
+        """Too few for covariances of their own: fewer rows in a class, or in all, than there are
+        directions.
+        """
+        sizes = self.labels.n_of_class
+        p = self.X.shape[1]
         if self.how.covariance_type == "tied":
             return sizes.sum() <= p + len(sizes)
         return sizes.min() <= (p if self.how.covariance_type == "full" else 1)
 
     def _variance_within_classes(self, share: np.ndarray) -> np.ndarray:
-        """One variance per feature around the classes' means; over all rows where the labeled ones show none."""
+        """One variance per feature around the classes' means; over all rows where the labeled
+        ones show none.
+        """
         labeled = self.labels.is_labeled
         centered = self.X[labeled] - self.gaussians.means[self.labels.codes[labeled]]
         within = self.weight[labeled] @ centered**2 / share.sum()
         return np.where(within > 0, within, self.variance) + self.ridge
 
     def _split(self) -> None:
-        """Several components per class: means by k-means of the rows the class is given, its covariance for each.
+        """Several components per class: means by k-means of the rows the class is given, its
+        covariance for each.
 
-        Covariances of the parts themselves would be singular where a part has few rows; EM narrows them soon enough.
+        Covariances of the parts themselves would be singular where a part has few rows; EM narrows
+        them soon enough.
         """
         seed = check_random_state(self.how.random_state).randint(2**31)
         guess = self._expect()[0].argmax(axis=1)
-        means, log_weights, of_class = [], [], []
+        means = []
+        log_weights = []
+        of_class = []
         for code in range(self.labels.n_classes):
-            rows, weight = self.X[guess == code], self.weight[guess == code]
-            k = min(self.how.n_components, len(np.unique(rows, axis=0)))
+            rows = self.X[guess == code]
+            weight = self.weight[guess == code]
+            k = min(self.how.n_components, count_distinct_rows(rows))
             parts = KMeans(k, n_init=10, random_state=seed).fit(rows, sample_weight=weight)
             sizes = np.bincount(parts.labels_, weights=weight, minlength=k)
             means.append(parts.cluster_centers_)
@@ -186,18 +221,25 @@ class EM:
         covariances = self.gaussians.covariances
         if self.how.covariance_type != "tied":
             covariances = covariances[of_class]
-        self.component_codes, self.log_weights = np.array(of_class), np.concatenate(log_weights)
-        self.gaussians = Gaussians(self.how.covariance_type, np.concatenate(means), covariances, self.ridge)
+        self.component_codes = np.array(of_class)
+        self.log_weights = np.concatenate(log_weights)
+        self.gaussians = Gaussians(
+            self.how.covariance_type, np.concatenate(means), covariances, self.ridge
+        )
 
     def _record(self, share: np.ndarray, rise: float) -> RoundRecord:
         """Make the record of an iteration; note which rows it gave another class."""
-        by_class = np.stack([share[:, self.component_codes == c].sum(axis=1) for c in range(self.labels.n_classes)])
+        by_class = np.stack(
+            [share[:, self.component_codes == c].sum(axis=1) for c in range(self.labels.n_classes)]
+        )
         guess = by_class.argmax(axis=0)
         changed = guess != self.guess
         self.guess = guess
         number = len(self.history) + 1
         self.labeled_in[changed] = number
         details = {"n_changed": int(changed.sum())}
-        record = self.watch.record(round=number, n_iter=number, gap=rise, objective=self.objective, details=details)
+        record = self.watch.record(
+            round=number, n_iter=number, gap=rise, objective=self.objective, details=details
+        )
         self.history.append(record)
         return record

@@ -1,21 +1,28 @@
-"""CS4VM, the cost-sensitive semi-supervised SVM of Li, Kwok and Zhou (AAAI 2010); with equal costs, meanS3VM.
+"""CS4VM, the cost-sensitive semi-supervised SVM of Li, Kwok and Zhou (AAAI 2010); with equal costs,
+meanS3VM.
 
-The unlabeled rows enter by the means of their two classes. With ten labels most labels of single rows can't be told,
-and the means can: misplaced rows hardly move them. Three steps:
+The unlabeled rows enter by the means of their two classes. With ten labels most labels of single
+rows can't be told, and the means can: misplaced rows hardly move them. Three steps:
 
     the supervised machine         of the labeled rows (`rounds`)
-    which rows are positive        by sorting and solving by turns (`label_mean_search.LabelMeans`, Eq. 7)
-    the machine of those guesses   every mistake at its cost (`label_mean_search.GuessedMargins`, Eq. 6)
+    which rows are positive        by sorting and solving by turns (`label_mean_search.LabelMeans`,
+                                   Eq. 7)
+    the machine of those guesses   every mistake at its cost (`label_mean_search.GuessedMargins`,
+                                   Eq. 6)
 
-The answer to a cost matrix between more classes is one-sided regression of labeled and unlabeled rows:
+The answer to a cost matrix between more classes is one-sided regression of labeled and unlabeled
+rows:
 
-    1.  the machines of the labeled rows (`rounds.OneSided`): f_k(x) estimates what predicting class k costs
-    2.  one class for every unlabeled row, u_k rows of class k:  maximize -sum_i f_{class of i}(x_i)   (`assign`)
+    1.  the machines of the labeled rows (`rounds.OneSided`): f_k(x) estimates what predicting class
+        k costs
+    2.  one class for every unlabeled row, u_k rows of class k:  maximize -sum_i f_{class of i}(x_i)
+        (`assign`)
     3.  the machines of all rows, the guessed ones at C_unlabeled
 
-For two classes 2 is the sort of the supervised scores. u_k is the share of class k times the number of unlabeled
-rows, whatever their weights: no assignment of whole rows need have the share of the weight. Nothing is iterated: where
-the label-mean machine searches on for two classes, its search was measured to change nothing.
+For two classes 2 is the sort of the supervised scores. u_k is the share of class k times the number
+of unlabeled rows, whatever their weights: no assignment of whole rows need have the share of the
+weight. Nothing is iterated: where the label-mean machine searches on for two classes, its search
+was measured to change nothing.
 """
 
 import time
@@ -40,83 +47,153 @@ from semisvm.estimators.class_shares import (
     settle_shares,
 )
 from semisvm.estimators.equal_rows import merge_unlabeled_copies
+from semisvm.estimators.guarded import GuardedMixin
 from semisvm.estimators.label_mean_search import GuessedMargins, LabelMeans
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Labeler, Rounds
-from semisvm.estimators.supervised import GuardedMixin
-from semisvm.kernels import Formula, KernelRows
-from semisvm.primal import hinge_problem
-from semisvm.shared_docs import with_shared_docs
+from semisvm.kernels import KernelRows
+from semisvm.kernels.formula import Formula
+from semisvm.machines import hinge_problem
 from semisvm.sklearn_private import Interval
 
-FEW_ROWS_FOR_LABEL_MEANS = 256  # beyond it no solve is carried on past tol, and the kernel matrix is most of the work
+FEW_ROWS_FOR_LABEL_MEANS = (
+    256  # beyond it no solve is carried on past tol, and the kernel matrix is most of the work
+)
 SHARE_OF_C = 0.1  # C_unlabeled=None: the authors' choice
 
 
-@with_shared_docs
 class LabelMeanSVC(GuardedMixin, BaseSVC):
     """Cost-sensitive support vector classifier of labeled and unlabeled rows (CS4VM, meanS3VM).
 
     Parameters
     ----------
     C : float, default=1.0
-        The price of a labeled row on the wrong side of its margin.
+        The penalty of a labeled row on the wrong side of its margin.
     C_unlabeled : float, default=None
-        The same for an unlabeled row, under the label it is guessed to have. None: C / 10, the authors' choice. Costs
-        multiply it too.
+        The same for an unlabeled row, under the label it is guessed to have. None: C / 10, the
+        authors' choice. Costs multiply it too.
     positive_fraction : {"labeled", "estimated"} or float, default="labeled"
-        The fraction of unlabeled rows that are of the second class: as among the labeled rows; as the supervised
-        machine sees it, inside the interval that the labels allow; or a number (two classes only). A wrong fraction is
-        the main failure of this method: give a number where you know one. It is rounded up to a number of rows, at
-        least one and at most all but one; rows count by their weights.
+        The fraction of unlabeled rows that are of the second class: as among the labeled rows; as
+        the supervised SVM sees it, inside the interval that the labels allow; or a number (two
+        classes only). A wrong fraction is the main failure of this method: give a number where you
+        know one. It is rounded up to a number of rows, at least one and at most all but one; rows
+        count by their weights.
     guard : bool, default=True
-        Where `costs` are given, compare the machine with predicting one class for every row, by the smoothed expected
-        cost of labeled rows left out of the fit, and predict the constant where it is cheaper (`guard_` says so). With
-        ten labels and a cost ratio of ten it nearly always is. The comparison takes one fit per label, 20 at most, and
-        none where no outcome of them could help the machine.
-    %(kernel_parameters)s
-    costs : dict {class: cost of misclassifying it} or array-like of shape (n_classes, n_classes), default=None
-        What errors cost, as in `SupervisedSVC`. Without costs, or with equal ones, the method is meanS3VM. Only their
-        ratio matters to the guesses. A matrix between more than two classes makes it one-sided regression, in which
-        each unlabeled row is given a class such that their estimated costs are least and the classes have the shares
-        that `positive_fraction` says.
-    %(class_weight)s
-    %(multi_class)s
-    %(unlabeled)s
-    %(solver_parameters)s
-    %(verbose)s
+        Where `costs` are given, compare the SVM with predicting one class for every row, by the
+        smoothed expected cost of labeled rows left out of the fit, and predict the constant where
+        it is cheaper (`guard_` says so). With ten labels and a cost ratio of ten it nearly always
+        is. The comparison takes one fit per label, 20 at most, and none where no outcome of them
+        could help the SVM.
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
+        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
+        returns the kernel matrix between them.
+    degree : float, default=3
+        Degree of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of the RBF, polynomial and sigmoid kernels. "scale" is 1 / (n_features *
+        variance of the training rows), each row counted by its weight; "auto" is 1 / n_features.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and sigmoid kernels.
+    costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
+        What errors cost, as in `SupervisedSVC`. Without costs, or with equal ones, the method is
+        meanS3VM. Only their ratio matters to the guesses. A matrix between more than two classes
+        makes it one-sided regression, in which each unlabeled row is given a class such that their
+        estimated costs are least and the classes have the shares that `positive_fraction` says.
+    class_weight : dict or "balanced", default=None
+        Multiplies C for the rows of each class, as in scikit-learn: finite numbers, 0 or more, not
+        all 0. The labeled rows of a class of weight 0 take no part in training.
+    multi_class : {"auto", "ovr", "ovo"}, default="auto"
+        How more than two classes become binary problems: one per class against the rest, or one per
+        pair of classes. "auto" is "ovo" where every row of a binary problem has one of its two
+        classes, and "ovr" where unlabeled rows take part in every binary problem.
+    unlabeled : int, float, str or None, default=-1
+        The marker of rows without a label in y. Missing values and empty strings always mark them.
+    tol : float, default=1e-3
+        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
+        in float64.
+    max_iter : int, default=None
+        Most solver steps for each binary problem, all its rounds together. None: until it has
+        converged.
+    time_limit : float, default=None
+        Most seconds for the whole fit. None: no limit. The best model so far is kept when a limit
+        is reached.
+    cache_size : float, default=None
+        Megabytes for kernel rows, or for inner products of rows that a linear SVM in its primal
+        form keeps. None: half of the free memory. More is faster, less always works.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
+        install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.
+    verbose : bool, default=False
+        Print progress.
 
     Attributes
     ----------
-    %(classes)s
-    %(machine)s
-    %(transduction)s
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training rows with a nonzero coefficient.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
+        Those rows; empty with a precomputed kernel.
+    n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class, by the label that each row was trained with.
+    dual_coef_ : ndarray of shape (n_problems, n_support)
+        Signed coefficients of the support vectors, one line per binary problem.
+    intercept_ : ndarray of shape (n_problems,)
+        The constant of each decision function.
+    coef_ : ndarray of shape (n_problems, n_features)
+        Weights of the features; only with a linear kernel.
+    gap_ : ndarray of shape (n_problems,)
+        How far from optimal each solution may be: the largest violation of the optimality
+        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
+        objective.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: its own, or the one that the fit gives it.
+    labeled_iter_ : ndarray of shape (n_samples,)
+        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
+        predicted.
     positive_fraction_ : ndarray of shape (n_problems,)
         The fraction in use; NaN where a limit or Ctrl-C ended the fit before it was known.
     positive_fraction_interval_ : ndarray of shape (n_problems, 2)
         Where the labels allow the fraction to lie, at 90% confidence.
     guard_ : dict or None
         As in `SupervisedSVC`.
-    %(course)s
+    history_ : list of RoundRecord
+        One record per round: the binary problem, solver steps, gap, seconds, objective and the
+        method's own details.
+    n_iter_ : int
+        Solver steps over all binary problems.
+    termination_condition_ : str
+        Why the fit ended: "converged", or what came first.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features seen during fit; only where X has string column names.
 
     See Also
     --------
-    SupervisedSVC : The machine of the labeled rows alone, with the same costs.
+    SupervisedSVC : The SVM of the labeled rows alone, with the same costs.
     TransductiveSVC : Labels single rows instead of means.
 
     Notes
     -----
-    Of the records in `history_` the first is of the supervised machine and has the fraction; then there is one for
-    each time the label means were moved, with the number of guesses that ``changed``; the last is of the final
-    machine, with the number of ``opposite`` pieces it needed and of guesses that it ``contradicted``.
+    Of the records in `history_` the first is of the supervised SVM and has the fraction; then
+    there is one for each time the label means were moved, with the number of guesses that
+    ``changed``; the last is of the final SVM, with the number of ``opposite`` pieces it needed
+    and of guesses that it ``contradicted``.
 
-    %(notes_on_copies)s
+    A row of weight 2 is two rows, unlabeled rows included: equal unlabeled rows are one row, with
+    their weights added up, before any is given a label. With a precomputed kernel, a kernel
+    function, costs of single rows or a primal solver, equal rows are not looked for. There copies
+    may get different labels where the share of positives ends between them, which a single row of
+    their weight can't.
 
     References
     ----------
-    .. [1] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Cost-sensitive semi-supervised support vector machine", AAAI 2010.
+    .. [1] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Cost-sensitive semi-supervised support vector
+       machine", AAAI 2010.
        :doi:`10.1609/aaai.v24i1.7661`
-    .. [2] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Semi-supervised learning using label mean", ICML 2009.
+    .. [2] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Semi-supervised learning using label mean", ICML
+       2009.
        :doi:`10.1145/1553374.1553456`
 
     Examples
@@ -129,7 +206,7 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     >>> model = LabelMeanSVC(kernel="linear", costs={0: 5, 1: 1}, positive_fraction=0.6).fit(X, y)
     >>> model.predict(X[20:23])
     array([1, 1, 0])
-    >>> model.guard_["constant"] is None  # the machine is worth having
+    >>> model.guard_["constant"] is None  # the SVM is worth having
     True
     """
 
@@ -189,7 +266,9 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
         formula = problem.formula()
         kernel = problem.kernel_rows(formula, few_rows=FEW_ROWS_FOR_LABEL_MEANS)
         fits = self._fit_all(problem, formula, kernel)
-        self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
+        self.positive_fraction_, self.positive_fraction_interval_ = report_shares(
+            [fit.outcome for fit in fits]
+        )
         # the share of positives; None where a limit came first
         share = fits[0].outcome if problem.labels.n_classes == 2 else None
         shares = None if share is None else np.array([1 - share.value, share.value])
@@ -198,30 +277,46 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
         return MethodFit([expand(fit) for fit in fits], formula, problem.scheme)
 
     def _fit_all(
-        self, problem: TrainingProblem, formula: Formula, kernel: KernelRows, known: list[BinaryFit] | None = None
+        self,
+        problem: TrainingProblem,
+        formula: Formula,
+        kernel: KernelRows,
+        known: list[BinaryFit] | None = None,
     ) -> list[BinaryFit]:
         """Fit all binary problems; `known` are the fits of all labels while the guard hides some.
 
-        The fits of the guard keep the shares of all labels: a share without the hidden label would give it away.
+        The fits of the guard keep the shares of all labels: a share without the hidden label would
+        give it away.
         """
         if problem.costs.matrix is not None:
             return self._fit_cost_matrix(problem, kernel, known)
         fit_binary = partial(self._fit_binary, known)
-        return fit_pairs(problem, formula, fit_binary, kernel=kernel, few_rows=FEW_ROWS_FOR_LABEL_MEANS)
+        return fit_pairs(
+            problem, formula, fit_binary, kernel=kernel, few_rows=FEW_ROWS_FOR_LABEL_MEANS
+        )
 
     def _fit_binary(self, known_fits: list[BinaryFit] | None, task: BinaryTask) -> BinaryFit:
         rounds = Rounds(task)
         known = None if known_fits is None else known_fits[task.number]
         share: PositiveShare | None = None if known is None else known.outcome
         with rounds.until_stopped():
-            supervised = rounds.solve(hinge_problem(task.kernel, task.sign, self.C * task.weight))
+            supervised = rounds.solve(
+                hinge_problem(task.kernel_rows, task.sign, self.C * task.weight)
+            )
             if share is None:
-                share = settle_share(self.positive_fraction, task.sign, rounds.decision_values, task.counts)
+                share = settle_share(
+                    self.positive_fraction, task.sign, rounds.decision_values, task.counts
+                )
             rounds.done(objective=-supervised.objective, **share.as_details())
-            # One row alone has no two means, and a class whose errors are free has none that would matter.
+            # One row alone has no two means, and a class whose errors are free has none that would
+            # matter.
             if (task.sign == 0).sum() > 1 and all(np.all(cost) for cost in task.cost_of.values()):
                 guess = LabelMeans(task, self.C, self._price()).search(rounds, share)
-                start = known.row_beta if known is not None and len(known.row_beta) == len(guess) else None
+                start = (
+                    known.row_beta
+                    if known is not None and len(known.row_beta) == len(guess)
+                    else None
+                )
                 GuessedMargins(task, guess, self.C, self._price()).solve(rounds, start)
         return rounds.fit(outcome=share)
 
@@ -231,8 +326,12 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     def _fit_cost_matrix(
         self, problem: TrainingProblem, kernel: KernelRows, known: list[BinaryFit] | None
     ) -> list[BinaryFit]:
-        """Steps 1 to 3; the shares of the classes are settled here if not known; each is its fit's outcome."""
-        labels, weight, costs = problem.labels, problem.weight, problem.costs
+        """Steps 1 to 3; the shares of the classes are settled here if not known; each is its
+        fit's outcome.
+        """
+        labels = problem.labels
+        weight = problem.weight
+        costs = problem.costs
         with problem.progress.whole_fit("one-sided regression") as watch:
             began = time.perf_counter()
             labeler = Labeler(problem, kernel, watch)
@@ -244,11 +343,14 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
             else:
                 shares = [fit.outcome for fit in known]
             unlabeled = np.flatnonzero(~labels.is_labeled)
-            guess, given_in = labels.codes.copy(), np.where(labels.is_labeled, 0, -1)
+            guess = labels.codes.copy()
+            given_in = np.where(labels.is_labeled, 0, -1)
             values = [share.value for share in shares]
             stop = watch.round_done(watch.record(details={"shares": values}))
             if len(unlabeled) and not stop and labeler.status not in ENDED_BY_USER:
-                guess[unlabeled] = assign(-estimates[unlabeled], counts_of(np.array(values), len(unlabeled)))  # step 2
+                guess[unlabeled] = assign(
+                    -estimates[unlabeled], counts_of(np.array(values), len(unlabeled))
+                )  # step 2
                 given_in[unlabeled] = 1
                 box[unlabeled] = (self._price() * weight * costs.price(guess))[unlabeled]
                 labeler.solve(guess, box)  # step 3
@@ -256,6 +358,12 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
                 labeler.end(Status.STOPPED)
         seconds = time.perf_counter() - began
         return [
-            replace(fit, history=[replace(record, seconds=seconds, details=share.as_details())], outcome=share)
-            for fit, record, share in zip(labeler.fits([], given_in), labeler.records(), shares, strict=True)
+            replace(
+                fit,
+                history=[replace(record, seconds=seconds, details=share.as_details())],
+                outcome=share,
+            )
+            for fit, record, share in zip(
+                labeler.fits([], given_in), labeler.records(), shares, strict=True
+            )
         ]

@@ -1,4 +1,5 @@
-"""Which unlabeled rows are positive, by way of the means of the two classes, and the machine of those guesses.
+"""Which unlabeled rows are positive, by way of the means of the two classes, and the machine of
+those guesses.
 
 `LabelMeans` solves Eq. 7 of the CS4VM paper:
 
@@ -8,19 +9,23 @@
 
     subject to   f(mean+) >= cost+ margin,   -f(mean-) >= cost- margin
 
-mean+ and mean- are the means of the rows guessed positive and negative. For given guesses the problem is convex; for a
-given f the best guesses are the rows with the largest f, since both constraints only ask for a large sum of f over the
-positive ones. So sorting and solving by turns lowers the objective until the guesses repeat.
+mean+ and mean- are the means of the rows guessed positive and negative. For given guesses the
+problem is convex; for a given f the best guesses are the rows with the largest f, since both
+constraints only ask for a large sum of f over the positive ones. So sorting and solving by turns
+lowers the objective until the guesses repeat.
 
-In the dual the two constraints have multipliers with cost+ m+ + cost- m- = reward. With m- eliminated, one variable
-stands on a mean of means and one is fixed:
+In the dual the two constraints have multipliers with cost+ m+ + cost- m- = reward. With m-
+eliminated, one variable stands on a mean of means and one is fixed:
 
     labeled i                                       linear -y_i   the box of its sign
-    z = (cost- mean+ + cost+ mean-) / (cost+ + cost-)   linear 0   [0, reward (cost+ + cost-) / (cost+ cost-)]
-    mean-                                               linear 0   [-reward / cost-, -reward / cost-]
+    z = (cost- mean+ + cost+ mean-) / (cost+ + cost-)   linear 0   [0, reward (cost+ + cost-) /
+    (cost+ cost-)]
+    mean-                                               linear 0   [-reward / cost-, -reward /
+    cost-]
 
-The problem is not indifferent to the scale of the costs as the others are: here the cheaper class always costs 1, and
-what that takes from the costs is given to C and to the reward. `GuessedMargins` then solves Eq. 6.
+The problem is not indifferent to the scale of the costs as the others are: here the cheaper class
+always costs 1, and what that takes from the costs is given to C and to the reward. `GuessedMargins`
+then solves Eq. 6.
 """
 
 from dataclasses import replace
@@ -32,18 +37,23 @@ from semisvm.estimators.binary import BinaryTask
 from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows
 from semisvm.estimators.rounds import Rounds
 from semisvm.kernels.virtual import VirtualRows
-from semisvm.primal import hinge_problem
+from semisvm.machines import hinge_problem
 
 MOST_ROUNDS = 50
-# Guesses that tie can be exchanged without end; less than this share of the objective is no progress.
+# Guesses that tie can be exchanged without end; less than this share of the objective is no
+# progress.
 LEAST_PROGRESS_OF_MEANS = 1e-10
-ROUNDING_OF_SCORES = 1e-12  # of the largest: rows that repeat differ by no more, whatever made their kernel values
+ROUNDING_OF_SCORES = (
+    1e-12  # of the largest: rows that repeat differ by no more, whatever made their kernel values
+)
 # The labeled rows and two more: solved so far that rounds can be told apart by their objectives.
 TOL_FACTOR_OF_MEANS = 1e-4
 
 
 def guess_at_least(task: BinaryTask, scores: np.ndarray, share: PositiveShare) -> np.ndarray:
-    """The user's signs, and by rank +1 for at least that share of the unlabeled rows' weight, -1 for the others."""
+    """The user's signs, and by rank +1 for at least that share of the unlabeled rows' weight, -1
+    for the others.
+    """
     ranked = rank_rows(scores, np.flatnonzero(task.sign == 0), rounding=ROUNDING_OF_SCORES)
     return label_by_rank(task.sign, ranked, share.at_least(task.weight[ranked]))
 
@@ -51,8 +61,10 @@ def guess_at_least(task: BinaryTask, scores: np.ndarray, share: PositiveShare) -
 class LabelMeans:
     """Eq. 7 on one binary task.
 
-    sum_of_positive   (n,) K times the weights of the rows guessed positive; sum_of_all, of all unlabeled rows
-    kernel            the labeled rows with z and mean- behind them, for the guesses of the last problem made
+    sum_of_positive   (n,) K times the weights of the rows guessed positive; sum_of_all, of all
+                      unlabeled rows
+    kernel            the labeled rows with z and mean- behind them, for the guesses of the last
+                      problem made
     """
 
     kernel: VirtualRows
@@ -65,28 +77,44 @@ class LabelMeans:
         cheaper = min(mean_cost.values())
         self.cost = {sign: cost / cheaper for sign, cost in mean_cost.items()}
         self.reward = C_unlabeled * cheaper
-        self.sum_of_all = task.kernel.times(self.weight)
+        self.sum_of_all = task.kernel_rows.times(self.weight)
         self.positive = np.zeros(len(task.sign))  # the weights behind sum_of_positive
         self.sum_of_positive = np.zeros(len(task.sign))
 
     def _mean(self, cost: float | np.ndarray) -> float:
         """Of the unlabeled rows, where rows differ in what they cost."""
-        return float(self.weight @ cost / self.weight.sum()) if isinstance(cost, np.ndarray) else cost
+        return (
+            float(self.weight @ cost / self.weight.sum()) if isinstance(cost, np.ndarray) else cost
+        )
 
     def search(self, rounds: Rounds, share: PositiveShare) -> np.ndarray:
-        """Solve and sort by turns, from the order that the supervised machine gives; return the guesses."""
-        supervised, unlabeled = rounds.solution, self.task.sign == 0
+        """Solve and sort by turns, from the order that the supervised machine gives; return the
+        guesses.
+        """
+        supervised = rounds.dual_solution
+        unlabeled = self.task.sign == 0
         guess = guess_at_least(self.task, first_order(self.task, supervised), share)
         rounds.label(unlabeled)
-        objective, beta = np.inf, np.append(supervised.beta[self.labeled], [0.0, 0.0])
+        objective = np.inf
+        beta = np.append(supervised.beta[self.labeled], [0.0, 0.0])
         for _ in range(MOST_ROUNDS):
             tol = TOL_FACTOR_OF_MEANS * rounds.tol
-            found = rounds.solve(self.problem(guess), tol=tol, start=beta, device="cpu")  # too small for another
-            rounds.go_back(supervised)  # what counts, should the fit end here, is a machine of data rows alone
-            before, objective, beta = objective, -found.objective, found.beta
+            found = rounds.solve(
+                self.problem(guess), tol=tol, start=beta, device="cpu"
+            )  # too small for another
+            rounds.go_back(
+                supervised
+            )  # what counts, should the fit end here, is a machine of data rows alone
+            before = objective
+            objective = -found.objective
+            beta = found.beta
             better = guess_at_least(self.task, self.kernel.data_scores(found.row_beta), share)
             changed = better != guess
-            rounds.done(objective=objective, n_positive=int((guess[unlabeled] > 0).sum()), changed=int(changed.sum()))
+            rounds.done(
+                objective=objective,
+                n_positive=int((guess[unlabeled] > 0).sum()),
+                changed=int(changed.sum()),
+            )
             if not changed.any() or before - objective < LEAST_PROGRESS_OF_MEANS * abs(objective):
                 break
             guess = better
@@ -96,10 +124,14 @@ class LabelMeans:
     def problem(self, guess: np.ndarray) -> DualProblem:
         """The dual above for given guesses."""
         weights, products = self._means(guess)
-        sign, box = self.task.sign[self.labeled], self.box[self.labeled]
-        bound, fixed = sign * box, self.reward / self.cost[-1]
+        sign = self.task.sign[self.labeled]
+        box = self.box[self.labeled]
+        bound = sign * box
+        fixed = self.reward / self.cost[-1]
         largest = self.reward * (1 / self.cost[+1] + 1 / self.cost[-1])
-        self.kernel = VirtualRows(self.task.kernel, weights, products=products, rows=self.labeled, dtype=np.float64)
+        self.kernel = VirtualRows(
+            self.task.kernel_rows, weights, products=products, rows=self.labeled, dtype=np.float64
+        )
         return DualProblem(
             self.kernel,
             linear=np.append(-sign, [0.0, 0.0]),
@@ -108,11 +140,17 @@ class LabelMeans:
         )
 
     def _means(self, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """z and mean- as weights of data rows, and their products with K, brought up to date by the rows that moved."""
+        """z and mean- as weights of data rows, and their products with K, brought up to date by
+        the rows that moved.
+        """
         positive = np.where(guess > 0, self.weight, 0.0)
-        self.sum_of_positive = self.sum_of_positive + self.task.kernel.times(positive - self.positive)
+        self.sum_of_positive = self.sum_of_positive + self.task.kernel_rows.times(
+            positive - self.positive
+        )
         self.positive = positive
-        mean_positive, mean_negative = np.diag(1 / np.array([positive.sum(), (self.weight - positive).sum()]))
+        mean_positive, mean_negative = np.diag(
+            1 / np.array([positive.sum(), (self.weight - positive).sum()])
+        )
         share = self.cost[-1] / (self.cost[+1] + self.cost[-1])
         mix = np.stack([share * mean_positive + (1 - share) * mean_negative, mean_negative])
         weights = mix @ np.stack([positive, self.weight - positive])
@@ -123,38 +161,45 @@ class LabelMeans:
 def first_order(task: BinaryTask, supervised: DualSolution) -> np.ndarray:
     """Scores that rank the rows before anything is known of the means: the supervised machine's.
 
-    Where one class has no label there is no such machine, and rows are ranked by how near they are to the mean of the
-    class that has: |x - mean|^2 = k(x, x) - 2 k(x, mean) + a constant.
+    Where one class has no label there is no such machine, and rows are ranked by how near they are
+    to the mean of the class that has: |x - mean|^2 = k(x, x) - 2 k(x, mean) + a constant.
     """
     labeled = task.sign != 0
     if len(np.unique(task.sign[labeled])) == 2:
         return supervised.scores
     share = np.where(labeled, task.weight, 0.0)
-    nearness = 2 * task.kernel.times(share / share.sum()) - task.kernel.diagonal
+    nearness = 2 * task.kernel_rows.times(share / share.sum()) - task.kernel_rows.diagonal
     return task.sign[labeled][0] * nearness
 
 
 class GuessedMargins:
-    """The machine that CS4VM ends with: Eq. 6 of the paper for given guesses, in the form that needs no means.
+    """The machine that CS4VM ends with: Eq. 6 of the paper for given guesses, in the form that
+    needs no means.
 
         minimize  1/2 |w|^2 + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
-                            + C_unlabeled sum_unlabeled weight_j ( cost[guess_j]  max(0,  1 - guess_j f(x_j))
-                                                                  + cost[-guess_j] max(0, -1 - guess_j f(x_j)) )
+                            + C_unlabeled sum_unlabeled weight_j ( cost[guess_j]  max(0,  1 -
+                            guess_j f(x_j))
+                                                                  + cost[-guess_j] max(0, -1 -
+                                                                  guess_j f(x_j)) )
 
     The paper writes the second sum as hinges on either side and a reward for the label means; since
-    max(0, z - 1) - z = max(0, 1 - z) - 1, the reward turns each outer hinge into the ordinary one. So this is a
-    cost-weighted SVM on the guesses, with an *opposite* piece for every unlabeled row that bites only where f
-    contradicts the guess by more than the margin. In the dual, one variable per piece:
+    max(0, z - 1) - z = max(0, 1 - z) - 1, the reward turns each outer hinge into the ordinary one.
+    So this is a cost-weighted SVM on the guesses, with an *opposite* piece for every unlabeled row
+    that bites only where f contradicts the guess by more than the margin. In the dual, one variable
+    per piece:
 
-        row i, its own piece      linear -sign_i    box of its sign, C weight_i or C_unlabeled weight_j cost[guess_j]
-        row j, opposite piece     linear +guess_j   box of the same side, C_unlabeled weight_j cost[-guess_j]
+        row i, its own piece      linear -sign_i    box of its sign, C weight_i or C_unlabeled
+                                  weight_j cost[guess_j]
+        row j, opposite piece     linear +guess_j   box of the same side, C_unlabeled weight_j
+                                  cost[-guess_j]
 
-    Few rows are ever contradicted: opposite pieces are added where they are violated, and the problem is solved again.
-    `guess` holds the user's signs and the guesses for the other rows.
+    Few rows are ever contradicted: opposite pieces are added where they are violated, and the
+    problem is solved again. `guess` holds the user's signs and the guesses for the other rows.
     """
 
     def __init__(self, task: BinaryTask, guess: np.ndarray, C: float, C_unlabeled: float):
-        self.task, self.guess = task, guess
+        self.task = task
+        self.guess = guess
         own = np.where(guess > 0, task.cost_of[+1], task.cost_of[-1])
         other = np.where(guess > 0, task.cost_of[-1], task.cost_of[+1])
         is_guessed = task.sign == 0
@@ -168,22 +213,28 @@ class GuessedMargins:
         while len(new := np.setdiff1d(self._violated(found, rounds.tol), contradicted)):
             contradicted = np.append(contradicted, new)
             problem = self.problem(contradicted)
-            rounds.go_back(replace(found, beta=np.append(found.beta, np.zeros(len(new))), row=problem.row))
+            rounds.go_back(
+                replace(found, beta=np.append(found.beta, np.zeros(len(new))), row=problem.row)
+            )
             found = rounds.solve(problem)
         unlabeled = self.task.sign == 0
-        n_contradicting = int(np.count_nonzero(unlabeled & (self.guess * found.decision_values < 0)))
-        rounds.done(objective=-found.objective, opposite=len(contradicted), contradicted=n_contradicting)
+        n_contradicting = int(
+            np.count_nonzero(unlabeled & (self.guess * found.decision_values < 0))
+        )
+        rounds.done(
+            objective=-found.objective, opposite=len(contradicted), contradicted=n_contradicting
+        )
         return found
 
     def problem(self, contradicted: np.ndarray) -> DualProblem:
         """The dual above with the opposite pieces of these rows."""
-        problem = hinge_problem(self.task.kernel, self.guess, self.box)
+        problem = hinge_problem(self.task.kernel_rows, self.guess, self.box)
         if len(contradicted) == 0:
             return problem
         guess = self.guess[contradicted]
         bound = guess * self.opposite_box[contradicted]
         return DualProblem(
-            self.task.kernel,
+            self.task.kernel_rows,
             linear=np.append(problem.linear, guess),
             lower=np.append(problem.lower, np.minimum(bound, 0)),
             upper=np.append(problem.upper, np.maximum(bound, 0)),
@@ -191,4 +242,6 @@ class GuessedMargins:
         )
 
     def _violated(self, found: DualSolution, tol: float) -> np.ndarray:
-        return np.flatnonzero((self.opposite_box > 0) & (self.guess * found.decision_values < -1 - tol))
+        return np.flatnonzero(
+            (self.opposite_box > 0) & (self.guess * found.decision_values < -1 - tol)
+        )

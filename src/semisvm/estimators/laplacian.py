@@ -1,19 +1,24 @@
-"""Laplacian SVM (Belkin, Niyogi and Sindhwani 2006): a classifier that is smooth along the graph of all the rows.
+"""Laplacian SVM (Belkin, Niyogi and Sindhwani 2006): a classifier that is smooth along the graph of
+all the rows.
 
     minimize  1/2 |w|^2 + C_intrinsic/2 h' L^p h + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
 
-    f(x) = h(x) + bias,  h(x) = <w, x>,  h the values at all n rows, L the Laplacian of their nearest-neighbor graph
+    f(x) = h(x) + bias,  h(x) = <w, x>,  h the values at all n rows, L the Laplacian of their
+                         nearest-neighbor graph
 
-Unlabeled rows take part in L only. The two quadratic terms are one norm, that of the deformed kernel
+Unlabeled rows take part in L only. The two quadratic terms are one norm, that of the deformed
+kernel
 
     k~(x, z) = k(x, z) - k_x' (I + C_intrinsic L^p K)^-1 C_intrinsic L^p k_z
 
-in which this is the supervised machine of the labeled rows (`kernels.deformed` says why no inverse is needed). In the
-literature's symbols, with l labeled rows of n: C = 1 / (2 gamma_A l) and C_intrinsic = gamma_I / (gamma_A n^2).
+in which this is the supervised machine of the labeled rows (`kernels.deformed` says why no inverse
+is needed). In the literature's symbols, with l labeled rows of n: C = 1 / (2 gamma_A l) and
+C_intrinsic = gamma_I / (gamma_A n^2).
 
-C_intrinsic="auto" tries a few values, and takes the one in whose kernel a least-squares SVM has the least leave-one-out
-error, which is known in closed form (`auto.stacking`). Large values shrink the deformed kernel: it is then scaled to
-the mean diagonal that the kernel itself has at the labeled rows, so that C keeps its meaning.
+C_intrinsic="auto" tries a few values, and takes the one in whose kernel a least-squares SVM has the
+least leave-one-out error, which is known in closed form (`auto.stacking`). Large values shrink the
+deformed kernel: it is then scaled to the mean diagonal that the kernel itself has at the labeled
+rows, so that C keeps its meaning.
 """
 
 from __future__ import annotations
@@ -27,105 +32,177 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
-from semisvm.device import budget_bytes
 from semisvm.dual import Status
-from semisvm.estimators.auto.families import labeled_target
-from semisvm.estimators.auto.stacking import LabeledTarget, fit_least_squares
+from semisvm.errors import UndefinedError
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, MethodFit
 from semisvm.estimators.equal_rows import EqualRows, arrange_by_content, find_equal_rows
+from semisvm.estimators.least_squares import LabeledTarget, fit_least_squares, labeled_target
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import last_in_time
 from semisvm.estimators.rounds import Labeler
-from semisvm.kernels import Formula, KernelRows, kernel_rows
-from semisvm.kernels.deformed import (
+from semisvm.kernels import KernelRows, kernel_rows
+from semisvm.kernels.deformed import Deformed, check_time, deform
+from semisvm.kernels.formula import Formula
+from semisvm.kernels.graphs import (
     LINK_WEIGHTS,
-    Deformed,
     GraphPenalty,
-    check_time,
-    deform,
     graph_penalty,
     link_nearest,
     link_nearest_by_kernel,
     sample_nodes,
 )
-from semisvm.shared_docs import with_shared_docs
+from semisvm.memory import budget_bytes
 from semisvm.sklearn_private import Interval, StrOptions
 
-# The deformed kernel is made this much more exactly than the machine on it is solved; float32 rows allow no more.
+# The deformed kernel is made this much more exactly than the machine on it is solved; float32 rows
+# allow no more.
 EXACTER_THAN_TOL = 1e-4
 FLOAT32_ALLOWS = 1e-6
 AUTO_PRICES, AUTO_POWERS, AUTO_RIDGE = (10.0, 1e3, 1e4), (2, 1), 0.1  # and no price at all
-CLEARLY_LESS = 2 / 3  # of the error with the first of the powers: so little, and another one is taken
+CLEARLY_LESS = (
+    2 / 3
+)  # of the error with the first of the powers: so little, and another one is taken
 TIME_FOR_KERNEL = 3 / 4  # of the time limit: the rest is for the machine
-MOST_CHOSEN_ON = 4000  # the price is chosen on a graph of so many rows: each try costs their number to the third power
+# the price is chosen on a graph of so many rows: each try costs their number to the third power
+MOST_CHOSEN_ON = 4000
 
 
-@with_shared_docs
 class LaplacianSVC(BaseSVC):
-    """Laplacian support vector classifier (LapSVM): rows that are near each other along the data get near scores.
+    """Laplacian support vector classifier (LapSVM): rows that are near each other along the data
+    get near scores.
 
     Parameters
     ----------
     C : float, default=1.0
-        The price of a labeled row on the wrong side of its margin.
+        The penalty of a labeled row on the wrong side of its margin.
     C_intrinsic : float or "auto", default="auto"
-        The price of scores that differ between linked rows, labeled or not. 0 is `SupervisedSVC`. "auto" takes the best
-        of 0, 10, 1,000 and 10,000, for a kernel of mean diagonal 1, by closed-form leave-one-out on the labeled rows
-        (with more than 4,000 distinct rows, in a graph of 4,000 of them). The deformed kernel is then scaled to the
-        size of the kernel itself, so that C keeps its meaning.
+        The penalty of scores that differ between linked rows, labeled or not. 0 is `SupervisedSVC`.
+        "auto" takes the best of 0, 10, 1,000 and 10,000, for a kernel of mean diagonal 1, by
+        closed-form leave-one-out on the labeled rows (with more than 4,000 distinct rows, in a
+        graph of 4,000 of them). The deformed kernel is then scaled to the size of the kernel
+        itself, so that C keeps its meaning.
     power : int or "auto", default="auto"
-        The power of the Laplacian: 1 is the penalty of the original paper, 2 also asks that differences change slowly
-        along the graph. "auto" is 1; with ``C_intrinsic="auto"`` it is 2, or 1 where that has a leave-one-out error
-        that is less by a third, as with classes along curves in few dimensions.
+        The power of the Laplacian: 1 is the penalty of the original paper, 2 also asks that
+        differences change slowly along the graph. "auto" is 1; with ``C_intrinsic="auto"`` it is 2,
+        or 1 where that has a leave-one-out error that is less by a third, as with classes along
+        curves in few dimensions.
     n_neighbors : int, default=6
-        How many nearest rows each row is linked to. A link holds for both rows, whichever asked for it. Equal rows
-        are one node of the graph, and a row of weight 2 counts as two rows there too.
+        How many nearest rows each row is linked to. A link holds for both rows, whichever asked for
+        it. Equal rows are one node of the graph, and a row of weight 2 counts as two rows there
+        too.
     graph_weights : {"connectivity", "heat"}, default="heat"
-        Every link counts 1, or exp(-d^2 / (2 s^2)) at distance d, s the mean distance of linked rows. With
-        ``kernel="precomputed"`` distances are those in feature space.
+        Every link counts 1, or exp(-d^2 / (2 s^2)) at distance d, s the mean distance of linked
+        rows. With ``kernel="precomputed"`` distances are those in feature space.
     laplacian : {"normalized", "combinatorial"}, default="normalized"
         I - D^-1/2 W D^-1/2, or D - W, whose size grows with the links and their weights.
-    %(kernel_parameters)s
-    %(costs)s
-    %(class_weight)s
-    %(multi_class)s
-    %(unlabeled)s
-    %(solver_parameters)s
-    %(verbose)s
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
+        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
+        returns the kernel matrix between them.
+    degree : float, default=3
+        Degree of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of the RBF, polynomial and sigmoid kernels. "scale" is 1 / (n_features *
+        variance of the training rows), each row counted by its weight; "auto" is 1 / n_features.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and sigmoid kernels.
+    costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
+        What errors cost. A dictionary multiplies C for the rows of each class; every class must be
+        named. In a matrix, rows are true and columns predicted classes, in the order of `classes_`,
+        with zeros on the diagonal.
+    class_weight : dict or "balanced", default=None
+        Multiplies C for the rows of each class, as in scikit-learn: finite numbers, 0 or more, not
+        all 0. The labeled rows of a class of weight 0 take no part in training.
+    multi_class : {"auto", "ovr", "ovo"}, default="auto"
+        How more than two classes become binary problems: one per class against the rest, or one per
+        pair of classes. "auto" is "ovo" where every row of a binary problem has one of its two
+        classes, and "ovr" where unlabeled rows take part in every binary problem.
+    unlabeled : int, float, str or None, default=-1
+        The marker of rows without a label in y. Missing values and empty strings always mark them.
+    tol : float, default=1e-3
+        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
+        in float64.
+    max_iter : int, default=None
+        Most solver steps for each binary problem, all its rounds together. None: until it has
+        converged.
+    time_limit : float, default=None
+        Most seconds for the whole fit. None: no limit. The best model so far is kept when a limit
+        is reached.
+    cache_size : float, default=None
+        Megabytes for kernel rows, or for inner products of rows that a linear SVM in its primal
+        form keeps. None: half of the free memory. More is faster, less always works.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
+        install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.
+    verbose : bool, default=False
+        Print progress.
 
     Attributes
     ----------
-    %(classes)s
-    %(machine)s
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training rows with a nonzero coefficient.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
+        Those rows; empty with a precomputed kernel.
+    n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class, by the label that each row was trained with.
+    dual_coef_ : ndarray of shape (n_problems, n_support)
+        Signed coefficients of the support vectors, one line per binary problem.
+    intercept_ : ndarray of shape (n_problems,)
+        The constant of each decision function.
+    coef_ : ndarray of shape (n_problems, n_features)
+        Weights of the features; only with a linear kernel.
+    gap_ : ndarray of shape (n_problems,)
+        How far from optimal each solution may be: the largest violation of the optimality
+        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
+        objective.
     C_intrinsic_ : float
-        The price of scores that differ between linked rows that was used.
+        The penalty of scores that differ between linked rows that was used.
     power_ : int
         The power of the Laplacian that was used.
-    %(transduction)s
-    %(course)s
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: its own, or the one that the fit gives it.
+    labeled_iter_ : ndarray of shape (n_samples,)
+        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
+        predicted.
+    history_ : list of RoundRecord
+        One record per round: the binary problem, solver steps, gap, seconds, objective and the
+        method's own details.
+    n_iter_ : int
+        Solver steps over all binary problems.
+    termination_condition_ : str
+        Why the fit ended: "converged", or what came first.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features seen during fit; only where X has string column names.
 
     See Also
     --------
-    SupervisedSVC : The same machine without the graph; ``C_intrinsic=0``.
-    sklearn.semi_supervised.LabelSpreading : Labels spread along such a graph, without a machine for new rows.
+    SupervisedSVC : The same SVM without the graph; ``C_intrinsic=0``.
+    sklearn.semi_supervised.LabelSpreading : Labels spread along such a graph, without a machine for
+        new rows.
 
     Notes
     -----
-    Coefficients are those in the kernel itself. Unlabeled rows have them too: the model keeps nearly all rows, and a
-    score takes one kernel value per training row.
+    Coefficients are those in the kernel itself. Unlabeled rows have them too: the model keeps
+    nearly all rows, and a score takes one kernel value per training row.
 
-    `cache_size` bounds the kernel matrix: where two of n^2 numbers do not fit, or would take longer, the columns of the
-    deformed kernel come from conjugate gradients, which keep one matrix, or compute its rows again in every step.
-    `time_limit`: three quarters are for the price and the deformed kernel, the rest is for the machine. Where there is
-    no time for more, the best price so far is used, or none, and `C_intrinsic_` is 0.
+    `cache_size` bounds the kernel matrix: where two of n^2 numbers do not fit, or would take
+    longer, the columns of the deformed kernel come from conjugate gradients, which keep one matrix,
+    or compute its rows again in every step. `time_limit`: three quarters are for the price and the
+    deformed kernel, the rest is for the machine. Where there is no time for more, the best price so
+    far is used, or none, and `C_intrinsic_` is 0.
 
-    The first record of `history_` is of the graph and the deformed kernel: ``nodes``, ``links``, ``components``, steps
-    of conjugate gradients (``n_iter``) and their ``residual``, both 0 with a direct solution. Others are per problem.
+    The first record of `history_` is of the graph and the deformed kernel: ``nodes``, ``links``,
+    ``components``, steps of conjugate gradients (``n_iter``) and their ``residual``, both 0 with a
+    direct solution. Others are per problem.
 
     References
     ----------
-    .. [1] M. Belkin, P. Niyogi and V. Sindhwani, "Manifold regularization: a geometric framework for learning from
+    .. [1] M. Belkin, P. Niyogi and V. Sindhwani, "Manifold regularization: a geometric framework
+       for learning from
        labeled and unlabeled examples", Journal of Machine Learning Research 7, 2006.
 
     Examples
@@ -205,11 +282,23 @@ class LaplacianSVC(BaseSVC):
             nodes = find_equal_rows(problem.X)
             columns, column = np.unique(nodes.group[problem.labels.is_labeled], return_inverse=True)
             distinct = nodes.merge(problem)
-            graph = self._make_graph(distinct, formula, problem.limits.share_of_time(TIME_FOR_KERNEL))
-            found, ended_by = last_in_time(self._penalized(graph, distinct, formula, labeled, columns, column))
-            found = found or graph.penalize(0.0, next(iter(graph.L)), None, columns, column, labeled.weight)
-            deformed, self.C_intrinsic_, self.power_ = found.deformed, found.C_intrinsic, found.power
-            own = {"residual": deformed.residual, "C_intrinsic": found.C_intrinsic, "power": found.power}
+            graph = self._make_graph(
+                distinct, formula, problem.limits.share_of_time(TIME_FOR_KERNEL)
+            )
+            found, ended_by = last_in_time(
+                self._penalized(graph, distinct, formula, labeled, columns, column)
+            )
+            found = found or graph.penalize(
+                0.0, next(iter(graph.L)), None, columns, column, labeled.weight
+            )
+            deformed = found.deformed
+            self.C_intrinsic_ = found.C_intrinsic
+            self.power_ = found.power
+            own = {
+                "residual": deformed.residual,
+                "C_intrinsic": found.C_intrinsic,
+                "power": found.power,
+            }
             record = watch.record(n_iter=deformed.n_steps, details=graph.facts | own)
             is_stopped = watch.round_done(record)
             K = found.scale * deformed.between(columns)[np.ix_(column, column)]
@@ -220,12 +309,20 @@ class LaplacianSVC(BaseSVC):
                 labeler.end(ended_by)
         fits = labeler.fits([record, *labeler.records()])
         fits = [_over_all_rows(fit, found, column, nodes, problem.weight) for fit in fits]
-        return MethodFit(fits, formula, labeler.scheme, rows=rows, warnings=graph.warnings(deformed))
+        return MethodFit(
+            fits, formula, labeler.scheme, rows=rows, warnings=graph.warnings(deformed)
+        )
 
-    def _penalized(self, graph, distinct, formula, labeled, columns, column) -> Iterator[_Penalized]:
-        """Kernels over all nodes, each better than the one before; the last is the one that was asked for."""
+    def _penalized(
+        self, graph, distinct, formula, labeled, columns, column
+    ) -> Iterator[_Penalized]:
+        """Kernels over all nodes, each better than the one before; the last is the one that was
+        asked for.
+        """
         if self.C_intrinsic == "auto":
-            target = labeled_target(labeled.X, labeled.labels, labeled.costs, labeled.weight, np.arange(labeled.n_rows))
+            target = labeled_target(
+                labeled.X, labeled.labels, labeled.costs, labeled.weight, np.arange(labeled.n_rows)
+            )
             sample = sample_nodes(distinct.n_rows, columns, MOST_CHOSEN_ON)
             if len(sample) == distinct.n_rows:
                 yield from _choose(graph, columns, column, target)
@@ -245,16 +342,27 @@ class LaplacianSVC(BaseSVC):
         power = 1 if self.power == "auto" else int(self.power)
         powers = AUTO_POWERS if self.power == self.C_intrinsic == "auto" else (power,)
         is_normalized = self.laplacian == "normalized"
-        L = {p: graph_penalty(links, distinct.weight, is_normalized=is_normalized, power=p) for p in powers}
+        L = {
+            p: graph_penalty(links, distinct.weight, is_normalized=is_normalized, power=p)
+            for p in powers
+        }
         kernel = distinct.kernel_rows(formula)
-        tol = max(EXACTER_THAN_TOL * self.tol, FLOAT32_ALLOWS if kernel.dtype == np.float32 else 0.0)
-        facts = {"nodes": distinct.n_rows, "links": links.nnz // 2, "components": int(connected_components(links)[0])}
+        tol = max(
+            EXACTER_THAN_TOL * self.tol, FLOAT32_ALLOWS if kernel.dtype == np.float32 else 0.0
+        )
+        facts = {
+            "nodes": distinct.n_rows,
+            "links": links.nnz // 2,
+            "components": int(connected_components(links)[0]),
+        }
         return _Graph(kernel, L, budget_bytes(self.cache_size), tol, deadline, facts)
 
 
 @dataclass(frozen=True)
 class _Graph:
-    """The kernel between the distinct rows, powers of the Laplacian by number, and what is told about the graph."""
+    """The kernel between the distinct rows, powers of the Laplacian by number, and what is told
+    about the graph.
+    """
 
     kernel: KernelRows
     L: dict[int, GraphPenalty]
@@ -264,29 +372,38 @@ class _Graph:
     facts: dict[str, Any]
 
     def penalize(self, C_intrinsic, power, size, columns, column, weight) -> _Penalized:
-        """The kernel that this price gives at the columns; `column` and `weight` are those of the labeled rows."""
+        """The kernel that this price gives at the columns; `column` and `weight` are those of
+        the labeled rows.
+        """
         penalty = C_intrinsic * self.L[power]
-        deformed = deform(self.kernel, penalty, columns, budget=self.budget, tol=self.tol, deadline=self.deadline)
+        deformed = deform(
+            self.kernel, penalty, columns, budget=self.budget, tol=self.tol, deadline=self.deadline
+        )
         own_size = np.average(deformed.values[columns[column], column], weights=weight)
         return _Penalized(C_intrinsic, power, deformed, size, float(own_size))
 
     def warnings(self, deformed: Deformed) -> tuple[Warning, ...]:
         """A warning where the deformed kernel is rough."""
         message = (
-            f"The deformed kernel is known to a residual of {deformed.residual:.2g} where {self.tol:.2g} was asked: "
-            "its systems need more memory or time. Raise cache_size or time_limit, or lower C_intrinsic."
+            f"The deformed kernel is known to a residual of {deformed.residual:.2g} where"
+            f" {self.tol:.2g} was asked: its systems need more memory or time. Raise cache_size or"
+            " time_limit, or lower C_intrinsic."
         )
         return (ConvergenceWarning(message),) if deformed.residual > self.tol else ()
 
 
 @dataclass(frozen=True)
 class _Penalized:
-    """A price of the graph, the kernel that it gives, and what that is multiplied by before the machine is trained."""
+    """A price of the graph, the kernel that it gives, and what that is multiplied by before the
+    machine is trained.
+    """
 
     C_intrinsic: float
     power: int
     deformed: Deformed
-    size: float | None = None  # that the kernel is scaled to: the mean of its diagonal over the labeled rows
+    size: float | None = (
+        None  # that the kernel is scaled to: the mean of its diagonal over the labeled rows
+    )
     own_size: float = 1.0
 
     @property
@@ -303,14 +420,19 @@ def _choose(graph: _Graph, columns, column, target: LabeledTarget) -> Iterator[_
         if found.size and (found.deformed.residual > graph.tol or not 0 < found.own_size < np.inf):
             return np.inf
         K = found.deformed.between(columns)[np.ix_(column, column)]
+        if not np.isfinite(K).all():
+            raise UndefinedError("The deformed kernel is not finite in float64.")
         try:
-            left_out = fit_least_squares(K, target.Y, target.weight, target.price, ridge=AUTO_RIDGE).left_out
+            left_out = fit_least_squares(
+                K, target.Y, target.weight, target.price, ridge=AUTO_RIDGE
+            ).left_out
         except np.linalg.LinAlgError:  # a kernel that is no inner product, such as the sigmoid
             return np.inf
         return float(target.count @ ((target.Y - left_out) ** 2).sum(axis=1))
 
     yield (found := graph.penalize(0.0, next(iter(graph.L)), None, columns, column, target.weight))
-    size, least = found.own_size if found.own_size > 0 else 1.0, error_of(found)
+    size = found.own_size if found.own_size > 0 else 1.0
+    least = error_of(found)
     for power, share in zip(graph.L, (1.0, CLEARLY_LESS), strict=False):
         least *= share
         for value in AUTO_PRICES:
@@ -320,9 +442,15 @@ def _choose(graph: _Graph, columns, column, target: LabeledTarget) -> Iterator[_
                 yield found
 
 
-def _over_all_rows(fit: BinaryFit, found: _Penalized, column, nodes: EqualRows, weight) -> BinaryFit:
-    """A fit on the labeled rows in the deformed kernel, as a fit on all rows in the kernel itself."""
+def _over_all_rows(
+    fit: BinaryFit, found: _Penalized, column, nodes: EqualRows, weight
+) -> BinaryFit:
+    """A fit on the labeled rows in the deformed kernel, as a fit on all rows in the kernel
+    itself.
+    """
     deformed = found.deformed
     beta = found.scale * np.bincount(column, fit.row_beta, minlength=deformed.values.shape[1])
-    of_nodes = replace(fit, row_beta=deformed.coefficients @ beta, scores=deformed.values @ beta + fit.bias)
+    of_nodes = replace(
+        fit, row_beta=deformed.coefficients @ beta, scores=deformed.values @ beta + fit.bias
+    )
     return nodes.expand(of_nodes, weight)

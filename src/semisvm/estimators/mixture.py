@@ -1,16 +1,21 @@
-"""The generative model of the cluster-SVM paper: a Gaussian mixture of labeled and unlabeled rows, by EM.
+"""The generative model of the cluster-SVM paper: a Gaussian mixture of labeled and unlabeled rows,
+by EM.
 
-    p(x, y) = sum over the components k of class y of  weight_k N(x; mean_k, covariance_k)            (2.1)
+    p(x, y) = sum over the components k of class y of  weight_k N(x; mean_k, covariance_k)
+    (2.1)
 
     maximize   sum over labeled rows   log p(x_i, y_i)
-             + sum over unlabeled rows log sum_y p(x_j, y)                                            (2.3)
+             + sum over unlabeled rows log sum_y p(x_j, y)
+             (2.3)
 
-    E  share_ik = weight_k N_k(x_i) / sum_k' of the same;  for a labeled row over the components of its class only
+    E  share_ik = weight_k N_k(x_i) / sum_k' of the same;  for a labeled row over the components of
+       its class only
     M  weights, means and covariances of the rows so shared out
 
-Everything is kept as logarithms, and N has its determinant: the published column failed because that was left out.
-A ridge keeps covariances regular. It is part of the densities of both steps (see `gaussians`), so that the objective,
-which is then a likelihood penalized by tr(ridge covariance^-1) / 2 per row, never falls.
+Everything is kept as logarithms, and N has its determinant: the published column failed because
+that was left out. A ridge keeps covariances regular. It is part of the densities of both steps (see
+`gaussians`), so that the objective, which is then a likelihood penalized by tr(ridge covariance^-1)
+/ 2 per row, never falls.
 """
 
 from numbers import Integral, Real
@@ -19,7 +24,6 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -36,46 +40,58 @@ from semisvm.estimators.classifier import (
 )
 from semisvm.estimators.gaussians import COVARIANCE_TYPES, EM
 from semisvm.estimators.progress import Progress, pass_interrupt_on, warn_caller
-from semisvm.labels import Labels, encode
-from semisvm.shared_docs import with_shared_docs
-from semisvm.sklearn_private import Interval, StrOptions, fit_context
+from semisvm.kernels.threads import with_limited_threads
+from semisvm.labels import Labels, encode, refuse_marker_as_class
+from semisvm.sklearn_private import (
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    fit_context,
+    with_callbacks,
+)
 
 
-@with_shared_docs
 class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEstimator):
     """Classifier by a Gaussian mixture of labeled and unlabeled rows, fitted by EM.
 
-    The paper [1]_ calls it the generative model, and reports it failing; that was an error in the package it used. What
-    it is worth, as measured on the paper's designs: with diagonal covariances it reaches .94 on A1 whatever the share
-    of labels (Bayes rate .941; the tuned SVM .88 to .92), .915 on A2 (Bayes .924), ahead of `ClusterSVC` in most cells
-    where that beats an SVM, and with tied covariances it is the best method on iris (.957 on average). Where classes
-    are not Gaussian (B1, B2) it is behind an RBF SVM, on B2 far behind.
+    The paper [1]_ calls it the generative model, and reports it failing; that was an error in the
+    package it used. What it is worth, as measured on the paper's designs: with diagonal covariances
+    it reaches .94 on A1 whatever the share of labels (Bayes rate .941; the tuned SVM .88 to .92),
+    .915 on A2 (Bayes .924), ahead of `ClusterSVC` in most cells where that beats an SVM, and with
+    tied covariances it is the best method on iris (.957 on average). Where classes are not Gaussian
+    (B1, B2) it is behind an RBF SVM, on B2 far behind.
 
     Parameters
     ----------
     n_components : int, default=1
         Gaussian components of each class; fewer where a class has fewer distinct rows.
     covariance_type : {"diag", "full", "tied", "spherical"}, default="diag"
-        One variance per feature; a whole matrix; one matrix that all components share; one variance for all features.
-        With few labels and many features "full" has more to estimate than the rows can tell.
+        One variance per feature; a whole matrix; one matrix that all components share; one variance
+        for all features. With few labels and many features "full" has more to estimate than the
+        rows can tell.
     reg_covar : float, default=1e-6
         The ridge added to variances; at least a billionth of a feature's variance.
-    costs : dict {class: cost of misclassifying it} or array-like of shape (n_classes, n_classes), default=None
-        What errors cost, as in `SupervisedSVC`. The mixture stays as it is; `decision_function` and `predict` go by the
-        least expected cost instead of the largest probability.
-    %(unlabeled)s
+    costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
+        What errors cost, as in `SupervisedSVC`. The mixture stays as it is; `decision_function` and
+        `predict` go by the least expected cost instead of the largest probability.
+    unlabeled : int, float, str or None, default=-1
+        The marker of rows without a label in y. Missing values and empty strings always mark them.
     tol : float, default=1e-5
         Stop once the objective rises by less than this share of itself.
     max_iter : int, default=200
         Most iterations of EM. There is no solver whose steps could be counted.
     time_limit : float, default=None
-        Most seconds for the whole fit. None: no limit. The parameters of the last iteration are kept.
-    %(random_state)s
-    %(verbose)s
+        Most seconds for the whole fit. None: no limit. The parameters of the last iteration are
+        kept.
+    random_state : int, RandomState instance or None, default=None
+        Makes every random draw of the fit repeatable.
+    verbose : bool, default=False
+        Print progress.
 
     Attributes
     ----------
-    %(classes)s
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
     weights_ : ndarray of shape (n_components_in_all,)
         The share of each component.
     component_codes_ : ndarray of shape (n_components_in_all,)
@@ -83,14 +99,19 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
     means_ : ndarray of shape (n_components_in_all, n_features)
         The mean of each component.
     covariances_ : ndarray
-        Of shape (n_components_in_all, n_features) for "diag", (n_components_in_all, n_features, n_features) for "full",
-        (n_features, n_features) for "tied", (n_components_in_all,) for "spherical".
-    %(transduction)s
+        Of shape (n_components_in_all, n_features) for "diag", (n_components_in_all, n_features,
+        n_features) for "full", (n_features, n_features) for "tied", (n_components_in_all,) for
+        "spherical".
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: its own, or the one that the fit gives it.
+    labeled_iter_ : ndarray of shape (n_samples,)
+        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
+        predicted.
     objective_ : float
         The penalized log likelihood of all rows.
     history_ : list of RoundRecord
-        One record per iteration, numbered from 1: the objective, by what share of itself it rose (``gap``), and how
-        many rows were given another class (``n_changed``).
+        One record per iteration, numbered from 1: the objective, by what share of itself it rose
+        (``gap``), and how many rows were given another class (``n_changed``).
     n_iter_ : int
         Iterations of EM.
     termination_condition_ : str
@@ -107,8 +128,10 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
 
     References
     ----------
-    .. [1] H. Bae, H. Kim and S. J. Shin, "The use of support vector machines in semi-supervised classification",
-       Communications for Statistical Applications and Methods 29, 2022. :doi:`10.29220/CSAM.2022.29.2.193`
+    .. [1] H. Bae, H. Kim and S. J. Shin, "The use of support vector machines in semi-supervised
+       classification",
+       Communications for Statistical Applications and Methods 29, 2022.
+       :doi:`10.29220/CSAM.2022.29.2.193`
 
     Examples
     --------
@@ -159,9 +182,9 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         self.random_state = random_state
         self.verbose = verbose
 
+    @with_limited_threads
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    @with_shared_docs
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from labeled and unlabeled rows.
 
@@ -169,13 +192,16 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         ----------
         X : array-like of shape (n_samples, n_features)
             The rows.
-        %(labels)s
+        y : array-like of shape (n_samples,)
+            A label for each row, the marker `unlabeled` where there is none. Which tools of
+            scikit-learn take such a target: :doc:`/scikit-learn`.
         sample_weight : array-like of shape (n_samples,), default=None
             How many rows each row counts for. A row of weight 0 is left out.
 
         Returns
         -------
-        %(fitted_self)s
+        self : object
+            The fitted estimator.
         """
         if y is not None:
             X = validated(self, X, dtype=np.float64)
@@ -188,9 +214,13 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         self._cost_matrix = None if self.costs is None else cost_matrix(self.costs, labels.classes)
         with (
             Progress(self).whole_fit("mixture") as watch,
-            np.errstate(over="ignore", invalid="ignore", divide="ignore"),  # what is not finite is refused
+            np.errstate(
+                over="ignore", invalid="ignore", divide="ignore"
+            ),  # what is not finite is refused
         ):
-            em = EM(self, X[in_use], Labels(labels.classes, labels.codes[in_use]), weight[in_use], watch)
+            em = EM(
+                self, X[in_use], Labels(labels.classes, labels.codes[in_use]), weight[in_use], watch
+            )
             em.begin()
             ended_by = em.run()
         self._learn(em, X, labels, in_use)
@@ -198,19 +228,23 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         if ended_by is not Status.CONVERGED:
             warn_caller(
                 ConvergenceWarning(
-                    f"{type(self).__name__} ended early ({ended_by}) after {self.n_iter_} iterations where "
-                    f"tol={self.tol:g} was asked. Raise max_iter or tol."
+                    f"{type(self).__name__} ended early ({ended_by}) after {self.n_iter_}"
+                    f" iterations where tol={self.tol:g} was asked. Raise max_iter or tol."
                 )
             )
         if ended_by is Status.INTERRUPTED:
-            pass_interrupt_on()
+            pass_interrupt_on(self)
         return self
 
     def _learn(self, em: EM, X: np.ndarray, labels: Labels, in_use: np.ndarray) -> None:
-        self.weights_, self.component_codes_ = np.exp(em.log_weights), em.component_codes
-        self.means_, self.covariances_ = em.gaussians.means, em.gaussians.covariances
+        self.weights_ = np.exp(em.log_weights)
+        self.component_codes_ = em.component_codes
+        self.means_ = em.gaussians.means
+        self.covariances_ = em.gaussians.covariances
         self._gaussians = em.gaussians
-        self.history_, self.n_iter_, self.objective_ = em.history, len(em.history), em.objective
+        self.history_ = em.history
+        self.n_iter_ = len(em.history)
+        self.objective_ = em.objective
         guessed = winning_codes(self._decide(self._log_joint(X)))
         self.transduction_ = labels.decode(np.where(labels.is_labeled, labels.codes, guessed))
         self.labeled_iter_ = np.where(labels.is_labeled, 0, -1)
@@ -227,10 +261,13 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         costs = self._cost_matrix
         if len(self.classes_) == 2:
             log_odds = log_joint[:, 1] - log_joint[:, 0]
-            return log_odds if costs is None else log_odds + np.log(costs[1, 0]) - np.log(costs[0, 1])
+            return (
+                log_odds if costs is None else log_odds + np.log(costs[1, 0]) - np.log(costs[0, 1])
+            )
         log_posterior = _posterior(log_joint)
         return log_posterior if costs is None else -(np.exp(log_posterior) @ costs)
 
+    @with_limited_threads
     def decision_function(self, X: Any) -> np.ndarray:
         """Return scores by which the largest wins.
 
@@ -242,12 +279,14 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes the log-odds of the second, plus the logarithm of the ratio of the costs of missing it and
-            of missing the first: above 0 where predicting it is expected to cost less. With more classes the logarithm
-            of each class's probability; or, where errors have costs, minus the expected cost of predicting the class.
+            With two classes the log-odds of the second, plus the logarithm of the ratio of the
+            costs of missing it and of missing the first: above 0 where predicting it is expected to
+            cost less. With more classes the logarithm of each class's probability; or, where errors
+            have costs, minus the expected cost of predicting the class.
         """
         return self._decide(self._checked_log_joint(X))
 
+    @with_limited_threads
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of the classes' probabilities, Eq. 2.2.
 
@@ -280,16 +319,21 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
 
     def _checked_log_joint(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
+        refuse_marker_as_class(self.unlabeled)
         X = validated(self, X, dtype=np.float64, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
             log_joint = self._log_joint(X)
         is_possible = np.isfinite(log_joint).any(axis=1) & ~np.isnan(log_joint).any(axis=1)
-        refuse_undefined(np.where(is_possible, 0.0, np.nan), X, getattr(self, "feature_names_in_", None))
+        refuse_undefined(
+            np.where(is_possible, 0.0, np.nan), X, getattr(self, "feature_names_in_", None)
+        )
         return log_joint
 
 
 def _posterior(log_joint: np.ndarray) -> np.ndarray:
-    """From log p(x, y), (n, n_classes), to log p(y | x); the largest goes first, so that no sum is lost beside it."""
+    """From log p(x, y), (n, n_classes), to log p(y | x); the largest goes first, so that no sum
+    is lost beside it.
+    """
     beside = log_joint - log_joint.max(axis=1, keepdims=True)
     return beside - logsumexp(beside, axis=1, keepdims=True)
 
@@ -298,4 +342,6 @@ def _by_class(log_share: np.ndarray, component_codes: np.ndarray, n_classes: int
     """Sums over the components of each class, as logarithms: (n, M) to (n, n_classes)."""
     if len(component_codes) == n_classes:
         return log_share
-    return np.stack([logsumexp(log_share[:, component_codes == c], axis=1) for c in range(n_classes)], axis=1)
+    return np.stack(
+        [logsumexp(log_share[:, component_codes == c], axis=1) for c in range(n_classes)], axis=1
+    )

@@ -1,7 +1,9 @@
-"""What a fit tells: one record per round, scikit-learn's callbacks, `verbose`, the wish to stop, and warnings.
+"""What a fit tells: one record per round, scikit-learn's callbacks, `verbose`, the wish to stop,
+and warnings.
 
-The tasks of a fit form a tree that scikit-learn's callbacks walk: the fit, its binary problems, and in each the looks
-that the solver (or the rounds of a method) takes at its progress, several per second.
+The tasks of a fit form a tree that scikit-learn's callbacks walk: the fit, its binary problems, and
+in each the looks that the solver (or the rounds of a method) takes at its progress, several per
+second.
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from types import FrameType
 from typing import Any, Literal, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
@@ -21,7 +22,8 @@ from sklearn.exceptions import ConvergenceWarning
 from semisvm.dual import Status
 from semisvm.sklearn_private import start_callbacks
 
-# Every value that `termination_condition_` can have. The first six are those of the solver (`dual.Status`).
+# Every value that `termination_condition_` can have. The first six are those of the solver
+# (`dual.Status`).
 TerminationCondition = Literal[
     "converged",  # the tolerance is met, and the labels that the method gave stay as they are
     "max_iter",  # the limit of solver steps
@@ -92,8 +94,6 @@ class RoundRecord:
 
 SECONDS_BETWEEN_LINES = 1.0
 SECONDS_TO_INSIST = 1.0  # two Ctrl-C within this time mean: end everything
-NO_LOOPS = ("base", "callback", "compose", "pipeline", "utils")  # parts of scikit-learn that fit an estimator once
-OWN_LOOPS = ("semisvm.model_selection", "semisvm.estimators.preference.classifier")
 Step = TypeVar("Step")
 _interrupted_at = -math.inf  # when Ctrl-C last ended a fit of this process
 
@@ -102,20 +102,29 @@ class Watch:
     """One binary problem, or one whole fit, as callbacks and the user at the terminal see it."""
 
     def __init__(self, estimator: Any, context: Any, name: str, verbose: bool):
-        self.estimator, self.context, self.name, self.verbose = estimator, context, name, verbose
+        self.estimator = estimator
+        self.context = context
+        self.name = name
+        self.verbose = verbose
         self.began = self.last_line = time.perf_counter()
-        self.was_stopped = False  # set once the task has ended: whether a callback asked the fit to end here
+        self.was_stopped = (
+            False  # set once the task has ended: whether a callback asked the fit to end here
+        )
 
     def record(self, **numbers: Any) -> RoundRecord:
         """The record of a round that ends now."""
         return RoundRecord(problem=self.name, seconds=time.perf_counter() - self.began, **numbers)
 
     def look(self, n_iter: int, gap: float) -> bool:
-        """Report progress within a solve; the callback of `semisvm.dual.solve`: true ends the solve."""
+        """Report progress within a solve; the callback of `semisvm.dual.solve`: true ends the
+        solve.
+        """
         return self._look(f"{n_iter} steps, gap {gap:.2e}")
 
     def training_done(self, n_trainings: int) -> bool:
-        """Report progress within a round of trainings of another classifier; true when the fit has to stop."""
+        """Report progress within a round of trainings of another classifier; true when the fit
+        has to stop.
+        """
         return self._look(f"{n_trainings} trainings")
 
     def _look(self, what: str) -> bool:
@@ -145,6 +154,13 @@ class Progress:
 
     estimator: Any = None
     _root: Any = field(default=None, repr=False)
+    _said: set[str] = field(default_factory=set, repr=False)
+
+    def say_once(self, line: str) -> None:
+        """Print a line, unless this fit has printed it."""
+        if line not in self._said:
+            self._said.add(line)
+            print(line, flush=True)
 
     @contextmanager
     def whole_fit(self, name: str, max_subtasks: int | None = None) -> Iterator[Watch]:
@@ -156,11 +172,15 @@ class Progress:
     @contextmanager
     def one_problem(self, name: str) -> Iterator[Watch]:
         """One binary problem as a part of the fit that is under way."""
-        context = None if self._root is None else self._root.subcontext(task_name=name, max_subtasks=None)
+        context = (
+            None if self._root is None else self._root.subcontext(task_name=name, max_subtasks=None)
+        )
         yield from self._task(context, name)
 
     def _task(self, context: Any, name: str) -> Iterator[Watch]:
-        watch = Watch(self.estimator, context, name, verbose=getattr(self.estimator, "verbose", False))
+        watch = Watch(
+            self.estimator, context, name, verbose=getattr(self.estimator, "verbose", False)
+        )
         if context is not None:
             context.call_on_fit_task_begin(estimator=self.estimator)
         yield watch
@@ -169,7 +189,8 @@ class Progress:
 
 
 def last_in_time(steps: Iterable[Step]) -> tuple[Step | None, Status | None]:
-    """The last of the steps, each of which is a result; and what ended them early: a TimeoutError, or Ctrl-C.
+    """The last of the steps, each of which is a result; and what ended them early: a TimeoutError,
+    or Ctrl-C.
 
     Ctrl-C is raised where there is no result to keep.
     """
@@ -188,46 +209,68 @@ def last_in_time(steps: Iterable[Step]) -> tuple[Step | None, Status | None]:
 
 def warn_caller(warning: Warning) -> None:
     """Warn, and point at the line outside of semisvm and scikit-learn that called."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("semisvm", "sklearn"):
-        level, frame = level + 1, frame.f_back
+    level = 1
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
+        "semisvm",
+        "sklearn",
+    ):
+        level = level + 1
+        frame = frame.f_back
     warnings.warn(warning, stacklevel=level)
 
 
-def pass_interrupt_on() -> None:
-    """Raise KeyboardInterrupt after a fit that Ctrl-C ended early, where keeping its model is not all that is wanted.
+def pass_interrupt_on(estimator: Any) -> None:
+    """Raise KeyboardInterrupt after a fit that Ctrl-C ended early, where keeping its model is not
+    all that is wanted.
 
-    A fit that the user called keeps the best model. A fit inside the loop of someone else (a grid search, an ensemble)
-    must tell the loop, which would begin the next fit otherwise. A second Ctrl-C within a second is always passed on.
+    A fit that the user called keeps the best model. A clone belongs to the loop of someone else (a
+    grid search, an ensemble), which would begin the next fit if it were not told. A second Ctrl-C
+    within a second is always passed on.
     """
     global _interrupted_at
-    before, _interrupted_at = _interrupted_at, time.monotonic()
-    if _interrupted_at - before < SECONDS_TO_INSIST or _is_inside_a_loop():
+    before = _interrupted_at
+    _interrupted_at = time.monotonic()
+    if _interrupted_at - before < SECONDS_TO_INSIST or getattr(estimator, "_is_clone", False):
         raise KeyboardInterrupt
 
 
-def _is_inside_a_loop() -> bool:
-    """Whether the caller of `fit`, apart from pipelines, is scikit-learn, joblib or a loop of this library."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None:
-        words = str(frame.f_globals.get("__name__", "")).split(".")
-        is_loop_of_sklearn = words[0] == "sklearn" and (len(words) < 2 or words[1] not in NO_LOOPS)
-        if is_loop_of_sklearn or words[0] == "joblib" or ".".join(words).startswith(OWN_LOOPS):
-            return True
-        if words[0] not in ("sklearn", "contextlib") and words[:2] != ["semisvm", "estimators"]:
-            return False
-        frame = frame.f_back
-    return False
+# What a person reads in place of the names of details.
+_WORDS = {
+    "belief": "prior weight",
+    "f_score": "F1",
+    "loo_error": "leave-one-out error",
+    "n_changed": "labels changed",
+    "n_clusters": "clusters",
+    "n_components": "components",
+    "n_positive": "rows labeled positive",
+    "n_without_labels": "clusters without labels",
+    "positive_fraction": "share of positives",
+    "price_negative": "penalty of unlabeled negatives",
+    "price_positive": "penalty of unlabeled positives",
+}
 
 
 def print_record(record: RoundRecord) -> None:
-    """Print one line for people."""
-    told = ", ".join(f"{key} {_short(value)}" for key, value in record.as_dict().items() if key != "problem")
-    print(f"[{record.problem}] {told}", flush=True)
+    """Print one line for people: what is known of the round, without what it does not have."""
+    numbers = {
+        "steps": record.n_iter if record.n_iter > 1 else None,
+        "gap": record.gap or None,
+        "objective": record.objective,
+        **record.details,
+    }
+    words = ", ".join(
+        f"{_WORDS.get(name, name.replace('_', ' '))} {_short(value)}"
+        for name, value in numbers.items()
+        if value is not None and value is not False
+    )
+    print(f"[{record.problem}] round {record.round}, {record.seconds:.1f} s: {words}", flush=True)
 
 
 def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if isinstance(value, tuple | list):
+        return " to ".join(map(_short, value))
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def ended_early(problem: Any, found: Any) -> list[Warning]:
@@ -239,9 +282,10 @@ def ended_early(problem: Any, found: Any) -> list[Warning]:
     n_iter = sum(fit.n_iter for fit in found.fits)
     return [
         ConvergenceWarning(
-            f"{problem.name} ended early ({worst.status}) in {n_open} of {len(found.fits)} binary problems after "
-            f"{n_iter} steps, with a gap of {worst.gap:.2g} where tol={problem.limits.tol:g} was asked. The model is "
-            f"usable but not optimal. {_REMEDY[worst.status]}"
+            f"{problem.name} ended early ({worst.status}) in {n_open} of {len(found.fits)} binary"
+            f" problems after {n_iter} steps, with a gap of {worst.gap:.2g} where"
+            f" tol={problem.limits.tol:g} was asked. The model is usable but not optimal."
+            f" {_REMEDY[worst.status]}"
         )
     ]
 
@@ -251,5 +295,7 @@ _REMEDY = {
     Status.TIME_LIMIT: "Raise time_limit, or leave it at None.",
     Status.INTERRUPTED: "Fit again without interrupting to finish it.",
     Status.STOPPED: "A callback asked to stop.",
-    Status.STALLED: "Scale the features, lower C, or raise tol: rounding keeps it from going further.",
+    Status.STALLED: (
+        "Scale the features, lower C, or raise tol: rounding keeps it from going further."
+    ),
 }

@@ -1,6 +1,8 @@
-"""PTSVM: the progressive transductive SVM of Chen, Wang and Dong (2003), which needs no fraction of positives.
+"""PTSVM: the progressive transductive SVM of Chen, Wang and Dong (2003), which needs no fraction of
+positives.
 
-Train on the labeled rows. Then, round by round, among the unlabeled rows inside the margin, |f(x_j)| < 1,
+Train on the labeled rows. Then, round by round, among the unlabeled rows inside the margin,
+|f(x_j)| < 1,
 
     (18)  the one with the largest f > 0 is labeled +1,
     (19)  the one with the most negative f < 0 is labeled -1;
@@ -10,11 +12,13 @@ both join the training rows at the price C_unlabeled, and the machine is trained
     minimize  1/2 |w|^2 + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
                         + C_unlabeled sum_guessed weight_j max(0, 1 - guess_j f(x_j))
 
-A row whose label has come to disagree with the sign of f is reset to unlabeled. When no unlabeled row is inside
-the margin the rest get the sign of f. If only one side has a candidate, only that side is labeled; a run of such
-rounds drives the boundary away, which is how the method collapses when it does.
+A row whose label has come to disagree with the sign of f is reset to unlabeled. When no unlabeled
+row is inside the margin the rest get the sign of f. If only one side has a candidate, only that
+side is labeled; a run of such rounds drives the boundary away, which is how the method collapses
+when it does.
 
-Scores of all rows, in use or not, come with each solution: choosing and resetting compute no kernel value.
+Scores of all rows, in use or not, come with each solution: choosing and resetting compute no kernel
+value.
 """
 
 from collections.abc import Iterator
@@ -25,67 +29,142 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from semisvm.dual import DualProblem
 from semisvm.errors import counted
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
+from semisvm.estimators.equal_rows import arrange_repeated
 from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.rounds import Rounds
-from semisvm.primal import LinearRows, Solver, hinge_problem
-from semisvm.shared_docs import with_shared_docs
+from semisvm.machines import LinearRows, Problem, Solver, hinge_problem
 from semisvm.sklearn_private import Interval, StrOptions
 
-JOINING_TOL = 1e-2  # while rows are still joining: three times faster, and no worse in the end
+# While rows are still joining, the tolerance is ten times that of the last solve, up to this one:
+# three times faster, and no worse in the end. A user who asks for more digits gets more in every
+# round, so that the rows that join do not depend on the path of the solver.
+JOINING_TOL = 1e-2
 CANDIDATES_PER_PAIR = 50  # of pairs_per_round="auto"
-DOUBLINGS = 20  # grow_from: the price doubles whenever one more twentieth of the unlabeled rows is labeled
+DOUBLINGS = (
+    20  # grow_from: the price doubles whenever one more twentieth of the unlabeled rows is labeled
+)
 
 
-@with_shared_docs
 class ProgressiveSVC(BaseSVC):
-    """Progressive transductive support vector classifier (PTSVM): labels the surest rows first, one pair per round.
+    """Progressive transductive support vector classifier (PTSVM): labels the surest rows first, one
+    pair per round.
 
-    It is not told how many rows are positive, and it can go astray: where one side runs out of candidates, one class
-    may swallow the other. With ten labeled Reuters documents that happened in 25 to 80% of random draws. Fitting
-    warns when more than half of the rounds were one-sided; compare with `TransductiveSVC`.
+    It is not told how many rows are positive, and it can go astray: where one side runs out of
+    candidates, one class may swallow the other. With ten labeled Reuters documents that happened in
+    25 to 80% of random draws. Fitting warns when more than half of the rounds were one-sided;
+    compare with `TransductiveSVC`.
 
     Parameters
     ----------
     C : float, default=1.0
-        The price of a labeled row on the wrong side of its margin.
+        The penalty of a labeled row on the wrong side of its margin.
     C_unlabeled : float, default=None
-        The same for rows labeled on the way. None: C. Costs multiply it too, by the label that a row is given. A small
-        one wrecks the method.
+        The same for rows labeled on the way. None: C. Costs multiply it too, by the label that a
+        row is given. A small one wrecks the method.
     one_sided : {"single", "pair"}, default="single"
-        What to label when all candidates are on one side of the boundary: "single", the surest of them, as the
-        paper has it; "pair", the highest positive and the lowest negative all the same, which collapses less
-        often on small sets.
+        What to label when all candidates are on one side of the boundary: "single", the surest of
+        them, as the paper has it; "pair", the highest positive and the lowest negative all the
+        same, which collapses less often on small sets.
     pairs_per_round : "auto" or int, default=1
-        How many pairs are labeled before training again: 1 is the paper's; "auto" takes one for every 50
-        candidates, which is several times faster on large sets and the same on small ones.
+        How many pairs are labeled before training again: 1 is the paper's; "auto" takes one for
+        every 50 candidates, which is several times faster on large sets and the same on small ones.
     grow_from : float, default=None
-        The share of C_unlabeled at which labeled rows begin; it doubles with every twentieth of the unlabeled rows
-        that is labeled, up to 1. The paper proposes that C_unlabeled grow, and uses it in full from the start, as
-        None does. On 1,500 and 2,000 Reuters documents 0.03 about halved the collapses; on 200 it did not help.
+        The share of C_unlabeled at which labeled rows begin; it doubles with every twentieth of the
+        unlabeled rows that is labeled, up to 1. The paper proposes that C_unlabeled grow, and uses
+        it in full from the start, as None does. On 1,500 and 2,000 Reuters documents 0.03 about
+        halved the collapses; on 200 it did not help.
     max_resets : int, default=5
         How often a row may be reset before it is left alone.
     max_rounds : int, default=None
         Most rounds. None: four times the number of unlabeled rows, and ten.
-    %(loss)s
-    %(kernel_parameters)s
-    %(costs)s
-    %(class_weight)s
-    %(multi_class)s
-    %(unlabeled)s
-    %(solver)s
-    %(solver_parameters)s
-    %(verbose)s
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        What rows short of their margin are charged: the distance, or its square, which needs
+        ``kernel="linear"``. They are different SVMs, and neither is ever taken for the other.
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
+        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
+        returns the kernel matrix between them.
+    degree : float, default=3
+        Degree of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of the RBF, polynomial and sigmoid kernels. "scale" is 1 / (n_features *
+        variance of the training rows), each row counted by its weight; "auto" is 1 / n_features.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and sigmoid kernels.
+    costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
+        What errors cost. A dictionary multiplies C for the rows of each class; every class must be
+        named. In a matrix, rows are true and columns predicted classes, in the order of `classes_`,
+        with zeros on the diagonal.
+    class_weight : dict or "balanced", default=None
+        Multiplies C for the rows of each class, as in scikit-learn: finite numbers, 0 or more, not
+        all 0. The labeled rows of a class of weight 0 take no part in training.
+    multi_class : {"auto", "ovr", "ovo"}, default="auto"
+        How more than two classes become binary problems: one per class against the rest, or one per
+        pair of classes. "auto" is "ovo" where every row of a binary problem has one of its two
+        classes, and "ovr" where unlabeled rows take part in every binary problem.
+    unlabeled : int, float, str or None, default=-1
+        The marker of rows without a label in y. Missing values and empty strings always mark them.
+    solver : {"auto", "dual", "primal"}, default="auto"
+        The form in which SVMs with ``kernel="linear"`` are solved. "dual": in the kernel. "primal":
+        in the features, for many rows; the fit has `coef_` and no support vectors. "auto": "primal"
+        for dense rows from 2,000 on and ten times the number of features, for sparse rows from
+        5,000 on, and for the squared hinge.
+    tol : float, default=1e-3
+        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
+        in float64.
+    max_iter : int, default=None
+        Most solver steps for each binary problem, all its rounds together. None: until it has
+        converged.
+    time_limit : float, default=None
+        Most seconds for the whole fit. None: no limit. The best model so far is kept when a limit
+        is reached.
+    cache_size : float, default=None
+        Megabytes for kernel rows, or for inner products of rows that a linear SVM in its primal
+        form keeps. None: half of the free memory. More is faster, less always works.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
+        install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.
+    verbose : bool, default=False
+        Print progress.
 
     Attributes
     ----------
-    %(classes)s
-    %(machine)s
-    %(transduction)s
-    %(course)s
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training rows with a nonzero coefficient.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
+        Those rows; empty with a precomputed kernel.
+    n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class, by the label that each row was trained with.
+    dual_coef_ : ndarray of shape (n_problems, n_support)
+        Signed coefficients of the support vectors, one line per binary problem.
+    intercept_ : ndarray of shape (n_problems,)
+        The constant of each decision function.
+    coef_ : ndarray of shape (n_problems, n_features)
+        Weights of the features; only with a linear kernel.
+    gap_ : ndarray of shape (n_problems,)
+        How far from optimal each solution may be: the largest violation of the optimality
+        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
+        objective.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: its own, or the one that the fit gives it.
+    labeled_iter_ : ndarray of shape (n_samples,)
+        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
+        predicted.
+    history_ : list of RoundRecord
+        One record per round: the binary problem, solver steps, gap, seconds, objective and the
+        method's own details.
+    n_iter_ : int
+        Solver steps over all binary problems.
+    termination_condition_ : str
+        Why the fit ended: "converged", or what came first.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features seen during fit; only where X has string column names.
 
     See Also
     --------
@@ -94,15 +173,16 @@ class ProgressiveSVC(BaseSVC):
 
     Notes
     -----
-    `history_` has one record per round: how many ``candidates`` there were, how many rows were ``labeled`` and
-    ``reset``, and whether the round was ``one_sided``; the last record of a binary problem has the totals.
-    `termination_condition_` is "margin_empty" as it should be; "cycle" or "max_rounds" where a guard ended the rounds;
-    a reason of the solver's where a limit came first. A row that never was in the margin is predicted: its
-    `labeled_iter_` is -1.
+    `history_` has one record per round: how many ``candidates`` there were, how many rows were
+    ``labeled`` and ``reset``, and whether the round was ``one_sided``; the last record of a binary
+    problem has the totals. `termination_condition_` is "margin_empty" as it should be; "cycle" or
+    "max_rounds" where a guard ended the rounds; a reason of the solver's where a limit came first.
+    A row that never was in the margin is predicted: its `labeled_iter_` is -1.
 
     References
     ----------
-    .. [1] Y. Chen, G. Wang and S. Dong, "A progressive transductive inference algorithm based on support vector
+    .. [1] Y. Chen, G. Wang and S. Dong, "A progressive transductive inference algorithm based on
+       support vector
        machine", Journal of Software 14, 2003 (in Chinese).
 
     Examples
@@ -182,17 +262,20 @@ class ProgressiveSVC(BaseSVC):
         self.max_rounds = max_rounds
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
-        problem, formula = problem.with_auto_scheme("ovr").settle_form(), problem.formula()
+        formula = problem.formula()
+        # Rounds count rows, and which of two equal ones is labeled first must not matter.
+        rows, problem = arrange_repeated(problem.with_auto_scheme("ovr").settle_form())
         fits = fit_pairs(problem, formula, self._fit_binary)
-        found = MethodFit(fits, formula, problem.multi_class)
+        found = MethodFit(fits, formula, problem.multi_class, rows=rows)
         return replace(found, warnings=tuple(self._warn(found)))
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
-        rounds, guesses = Rounds(task), Guesses(task.sign)
+        rounds = Rounds(task)
+        guesses = Guesses(task.sign)
         end = None
         n_unlabeled = int((task.sign == 0).sum())
         most_rounds = 4 * n_unlabeled + 10 if self.max_rounds is None else self.max_rounds
-        loose = max(JOINING_TOL, rounds.tol)
+        loose = max(min(10 * rounds.tol, JOINING_TOL), rounds.tol)
         with rounds.until_stopped():
             rounds.solve(self._problem(task, guesses.sign), tol=loose)
             rounds.done(labeled=0)
@@ -210,7 +293,12 @@ class ProgressiveSVC(BaseSVC):
                 reset = guesses.reset_wrong(rounds.decision_values)
                 rounds.labeled_in[reset] = -1
                 n_labeled = len(positive) + len(negative)
-                rounds.done(candidates=len(candidates), labeled=n_labeled, reset=len(reset), one_sided=one_sided)
+                rounds.done(
+                    candidates=len(candidates),
+                    labeled=n_labeled,
+                    reset=len(reset),
+                    one_sided=one_sided,
+                )
                 if guesses.came_back():
                     end = "cycle"
                     break
@@ -218,11 +306,15 @@ class ProgressiveSVC(BaseSVC):
             rounds.done(end=end, labeled=guesses.n_labeled, reset=int(guesses.n_resets_of.sum()))
         return rounds.fit(ended=end)
 
-    def _problem(self, task: BinaryTask, sign: np.ndarray, share: float = 1.0) -> DualProblem:
-        """The machine of the labels so far, rows labeled on the way at this share of their price."""
+    def _problem(self, task: BinaryTask, sign: np.ndarray, share: float = 1.0) -> Problem:
+        """The machine of the labels so far, rows labeled on the way at this share of their
+        price.
+        """
         C_unlabeled = self.C if self.C_unlabeled is None else self.C_unlabeled
         guessed = share * C_unlabeled * np.where(sign > 0, task.cost_of[+1], task.cost_of[-1])
-        return hinge_problem(task.kernel, sign, task.weight * np.where(task.sign != 0, self.C, guessed))
+        return hinge_problem(
+            task.kernel, sign, task.weight * np.where(task.sign != 0, self.C, guessed)
+        )
 
     def _share(self, n_labeled: int, n_unlabeled: int) -> float:
         """How much of C_unlabeled is charged when so many of the unlabeled rows have a label."""
@@ -230,10 +322,18 @@ class ProgressiveSVC(BaseSVC):
             return 1.0
         return min(1.0, self.grow_from * 2.0 ** (DOUBLINGS * n_labeled // n_unlabeled))
 
-    def _choose(self, candidates: np.ndarray, decision_values: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Rows to call positive, rows to call negative (Eq. 18 and 19), and whether one side had none."""
+    def _choose(
+        self, candidates: np.ndarray, decision_values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Rows to call positive, rows to call negative (Eq. 18 and 19), and whether one side had
+        none.
+        """
         f = decision_values[candidates]
-        n_pairs = max(1, len(f) // CANDIDATES_PER_PAIR) if self.pairs_per_round == "auto" else self.pairs_per_round
+        n_pairs = (
+            max(1, len(f) // CANDIDATES_PER_PAIR)
+            if self.pairs_per_round == "auto"
+            else self.pairs_per_round
+        )
         n_positive = int((f > 0).sum())
         n_negative = len(f) - n_positive
         one_sided = n_positive == 0 or n_negative == 0
@@ -246,24 +346,28 @@ class ProgressiveSVC(BaseSVC):
     def _warn(self, found: MethodFit) -> Iterator[Warning]:
         details = [record.details for fit in found.fits for record in fit.history]
         one_sided = [own["one_sided"] for own in details if "one_sided" in own]
-        n_rounds, n_one_sided = len(one_sided), sum(one_sided)
+        n_rounds = len(one_sided)
+        n_one_sided = sum(one_sided)
         if 2 * n_one_sided > n_rounds:
             yield UserWarning(
-                f"{n_one_sided} of {counted(n_rounds, 'round')} of {type(self).__name__} had candidates on one side "
-                "of the boundary only, which is what its collapse looks like: one class may have swallowed the other. "
-                "Compare the predicted class sizes with what you expect; try one_sided='pair', more labeled rows, "
-                "or TransductiveSVC."
+                f"{n_one_sided} of {counted(n_rounds, 'round')} of {type(self).__name__} had"
+                " candidates on one side of the boundary only, which is what its collapse looks"
+                " like: one class may have swallowed the other. Compare the predicted class sizes"
+                " with what you expect; try one_sided='pair', more labeled rows, or"
+                " TransductiveSVC."
             )
         if (end := found.termination_condition) in ("max_rounds", "cycle"):
             yield ConvergenceWarning(
-                f"{type(self).__name__} ended after {counted(n_rounds, 'round')} ({end}) with rows still inside the "
-                "margin; they are labeled by the side they are on. Raise max_rounds, or lower max_resets where "
-                "rows are reset again and again."
+                f"{type(self).__name__} ended after {counted(n_rounds, 'round')} ({end}) with rows"
+                " still inside the margin; they are labeled by the side they are on. Raise"
+                " max_rounds, or lower max_resets where rows are reset again and again."
             )
 
 
 class Guesses:
-    """The labels given so far: `sign` is the user's where there is one, 0 where a row is still unlabeled."""
+    """The labels given so far: `sign` is the user's where there is one, 0 where a row is still
+    unlabeled.
+    """
 
     def __init__(self, given: np.ndarray):
         self.is_given = given != 0
@@ -276,7 +380,9 @@ class Guesses:
         return int(((self.sign != 0) & ~self.is_given).sum())
 
     def inside_margin(self, decision_values: np.ndarray, max_resets: int) -> np.ndarray:
-        """Rows without a label that are strictly inside the margin, on one side of the boundary or the other."""
+        """Rows without a label that are strictly inside the margin, on one side of the boundary
+        or the other.
+        """
         is_candidate = (self.sign == 0) & (np.abs(decision_values) < 1) & (decision_values != 0)
         return np.flatnonzero(is_candidate & (self.n_resets_of <= max_resets))
 
@@ -296,9 +402,13 @@ class Guesses:
 
 
 def _make_rows(kernel: Any, candidates: np.ndarray) -> None:
-    """Compute kernel rows of those that will join, as far as memory goes: much cheaper at once than two at a time."""
+    """Compute kernel rows of those that will join, as far as memory goes: much cheaper at once
+    than two at a time.
+    """
     if not isinstance(kernel, LinearRows):
-        kernel.require(candidates[: kernel.capacity // 2 if len(candidates) > kernel.capacity else None])
+        kernel.require(
+            candidates[: kernel.capacity // 2 if len(candidates) > kernel.capacity else None]
+        )
 
 
 def _largest(values: np.ndarray, count: int) -> np.ndarray:

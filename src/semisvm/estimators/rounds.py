@@ -1,20 +1,24 @@
 """Sequences of solves, on one binary task or on all of them.
 
-`Rounds` keeps what methods that solve several problems have in common, so that their files hold the method alone: the
-last solution, from which the next solve starts, the limits (which hold for the rounds together), the records, the
-round that gave each row its label, and what to do when the user has waited long enough. A method runs inside
-``with rounds.until_stopped()``: Ctrl-C, a limit or a callback ends the block wherever it is, and what counts then is
-the last problem that was solved in full.
+`Rounds` keeps what methods that solve several problems have in common, so that their files hold the
+method alone: the last solution, from which the next solve starts, the limits (which hold for the
+rounds together), the records, the round that gave each row its label, and what to do when the user
+has waited long enough. A method runs inside ``with rounds.until_stopped()``: Ctrl-C, a limit or a
+callback ends the block wherever it is, and what counts then is the last problem that was solved in
+full.
 
-`Labeler` is for methods that give a row one of *all* the classes (its cluster's majority, the class of the largest
-score): solved apart, two binary problems could claim the same row. It trains every binary problem on one labeling:
+`Labeler` is for methods that give a row one of *all* the classes (its cluster's majority, the class
+of the largest score): solved apart, two binary problems could claim the same row. It trains every
+binary problem on one labeling:
 
     codes  (n,)  the class of each row, guessed or given; -1 where the row takes no part
-    box    (n,)  what a row on the wrong side of its margin costs: C times its weight times the cost of its class
+    box    (n,)  what a row on the wrong side of its margin costs: C times its weight times the cost
+           of its class
 
-Rows that a problem does not concern (a third class in one-vs-one, rows left out) have a box of zero width in it, so
-that all problems, and all labelings of a sequence, share their kernel rows and start from each other's solutions. Where
-there is a cost matrix the binary problems are those of one-sided regression (`OneSided`).
+Rows that a problem does not concern (a third class in one-vs-one, rows left out) have a box of zero
+width in it, so that all problems, and all labelings of a sequence, share their kernel rows and
+start from each other's solutions. Where there is a cost matrix the binary problems are those of
+one-sided regression (`OneSided`).
 """
 
 import contextlib
@@ -22,23 +26,35 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 
-from semisvm.dual import DualProblem, Status
+from semisvm.dual import DualProblem, DualSolution, Status
 from semisvm.estimators.binary import USABLE, BinaryFit, BinaryTask, Pair, combine, pairs
 from semisvm.estimators.classifier import winning_codes
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import RoundRecord, Watch
 from semisvm.kernels import KernelRows
-from semisvm.primal import PrimalSolution, hinge_problem, prepare_solve, solver_of_many
+from semisvm.machines import (
+    LinearRows,
+    MachineRows,
+    Problem,
+    Solution,
+    hinge_problem,
+    solve_machine,
+    solve_machines,
+)
+from semisvm.primal.problem import PrimalProblem, PrimalSolution
+from semisvm.primal.rows import Rows
 
 # Solves that stall with such a gap say nothing: rounds whose next step rests on them may never end.
 LOST_GAP, MOST_LOST = 0.5, 50
 
+SomeSolution = TypeVar("SomeSolution", bound=Solution)
 
-def record_of(name: str, solution: Any) -> RoundRecord:
+
+def record_of(name: str, solution: Solution) -> RoundRecord:
     """What the history says of a problem that was solved once."""
     return RoundRecord(
         problem=name,
@@ -47,20 +63,29 @@ def record_of(name: str, solution: Any) -> RoundRecord:
         seconds=solution.seconds,
         objective=solution.objective,
         details=(
-            {"bound": solution.bound}
-            if isinstance(solution, PrimalSolution)
-            else {"n_support": int(np.count_nonzero(solution.beta))}
+            {"n_support": int(np.count_nonzero(solution.beta))}
+            if isinstance(solution, DualSolution)
+            else {"bound": solution.bound}
         ),
     )
 
 
-def fit_of(found: Any, history: list[RoundRecord], **more: Any) -> BinaryFit:
-    """A solution as a fit; what the method knows better than the solution is in `more`."""
-    own: dict[str, Any] = {name: getattr(found, name) for name in ("bias", "n_iter", "gap", "status")}
-    is_primal = isinstance(found, PrimalSolution)
-    own |= {"row_beta": np.empty(0), "w": found.w} if is_primal else {"row_beta": found.row_beta}
-    scores = {} if "scores" in more else {"scores": found.decision_values}
-    return BinaryFit(**(own | scores | more), history=history)
+def fit_of(solution: Solution, history: list[RoundRecord], **better: Any) -> BinaryFit:
+    """A solution as a fit; what the method knows better than the solution is in `better`."""
+    known: dict[str, Any] = {
+        "bias": solution.bias,
+        "n_iter": solution.n_iter,
+        "gap": solution.gap,
+        "status": solution.status,
+    }
+    if isinstance(solution, DualSolution):
+        known["row_beta"] = solution.row_beta
+    else:
+        assert isinstance(solution, PrimalSolution)
+        known |= {"row_beta": np.empty(0), "w": solution.w}
+    if "scores" not in better:
+        known["scores"] = solution.decision_values
+    return BinaryFit(**(known | better), history=history)
 
 
 class EndedEarlyError(Exception):
@@ -84,7 +109,7 @@ class Rounds:
         self.labeled_in = np.where(task.sign != 0, 0, -1)
         self.guess: np.ndarray | None = None
         self.ended_by: Status | None = None
-        self._solution: Any = None
+        self._solution: Solution | None = None
 
     @property
     def tol(self) -> float:
@@ -92,9 +117,15 @@ class Rounds:
         return self.task.limits.tol
 
     @property
-    def solution(self) -> Any:
+    def solution(self) -> Solution:
         assert self._solution is not None, "nothing is solved yet"
         return self._solution
+
+    @property
+    def dual_solution(self) -> DualSolution:
+        """The last solution, for methods that have the dual form only."""
+        assert isinstance(self.solution, DualSolution)
+        return self.solution
 
     @property
     def decision_values(self) -> np.ndarray:
@@ -113,30 +144,62 @@ class Rounds:
                 raise
             self.ended_by = Status.INTERRUPTED
 
+    @overload
     def solve(
         self,
-        problem: Any,
+        problem: DualProblem,
         *,
         tol: float | None = None,
         start: Any = None,
         device: str | None = None,
-    ) -> Any:
+    ) -> DualSolution: ...
+
+    @overload
+    def solve(
+        self,
+        problem: PrimalProblem,
+        *,
+        tol: float | None = None,
+        start: Any = None,
+        device: str | None = None,
+    ) -> PrimalSolution: ...
+
+    @overload
+    def solve(
+        self,
+        problem: Problem,
+        *,
+        tol: float | None = None,
+        start: Any = None,
+        device: str | None = None,
+    ) -> Solution: ...
+
+    def solve(
+        self,
+        problem: Problem,
+        *,
+        tol: float | None = None,
+        start: Any = None,
+        device: str | None = None,
+    ) -> Solution:
         """Solve from the last solution, or from a better start, within what is left of the limits.
 
         `device` is the one the user asked for, unless a problem is better off elsewhere.
         """
         arguments = self._arguments(tol) | ({} if device is None else {"device": device})
-        run, start, arguments = prepare_solve(problem, self._solution if start is None else start, arguments)
-        return self._keep(run(problem, start, **arguments))
+        start = self._solution if start is None else start
+        return self._keep(solve_machine(problem, start, **arguments))
 
-    def solve_many(self, problems: Sequence[Any], starts: Sequence[Any]) -> Iterator[Any]:
-        """Solve problems that do not wait for each other, on a device all at once; the last one taken is the last."""
-        return map(self._keep, solver_of_many(problems)(problems, starts, **self._arguments(None)))
+    def solve_many(self, problems: Sequence[Problem], starts: Sequence[Any]) -> Iterator[Solution]:
+        """Solve problems that do not wait for each other, on a device all at once; the last one
+        taken is the last.
+        """
+        return map(self._keep, solve_machines(problems, starts, **self._arguments(None)))
 
     def _arguments(self, tol: float | None) -> dict[str, Any]:
         return self.task.limits.of_solve(self.n_iter, tol=tol, callback=self.task.watch.look)
 
-    def _keep(self, found: Any) -> Any:
+    def _keep(self, found: SomeSolution) -> SomeSolution:
         """Continue from a solution that is complete; end the rounds where it is not."""
         self.n_iter += found.n_iter
         self.n_lost += found.status == Status.STALLED and found.gap > LOST_GAP
@@ -148,7 +211,7 @@ class Rounds:
         self.ended_by = found.status
         raise EndedEarlyError
 
-    def go_back(self, solution: Any) -> None:
+    def go_back(self, solution: Solution) -> None:
         """Make an earlier solution, or one in other variables, the one to continue from."""
         self._solution = solution
 
@@ -182,8 +245,11 @@ class Rounds:
         ended: str | None = None,
         outcome: Any = None,
     ) -> BinaryFit:
-        """What was learned; coefficients and bias are the solution's unless a method knows them better."""
-        found, n = self.solution, len(self.task.sign)
+        """What was learned; coefficients and bias are the solution's unless a method knows them
+        better.
+        """
+        found = self.solution
+        n = len(self.task.sign)
         bias = found.bias if bias is None else bias
         more = {} if row_beta is None else {"row_beta": row_beta}
         return fit_of(
@@ -204,24 +270,28 @@ class Rounds:
 
 @dataclass(frozen=True)
 class OneSided:
-    """The cost of predicting one class: a machine of one-sided regression (Tu and Lin 2010), for any cost matrix.
+    """The cost of predicting one class: a machine of one-sided regression (Tu and Lin 2010), for
+    any cost matrix.
 
         cost_ik   what predicting class k for row i costs: matrix[y_i, k]; 0 for its own class
 
         for each class k    minimize  1/2 |w_k|^2 + price sum_i weight_i loss_ik(f_k(x_i))
-                            loss_ik(f) = max(0, f - cost_ik)  where k is the cheapest for row i, cost_ik = 0
+                            loss_ik(f) = max(0, f - cost_ik)  where k is the cheapest for row i,
+                            cost_ik = 0
                                          max(0, cost_ik - f)  where it is not
         predict the class of least f_k
 
-    An estimate may err on the harmless side for free: f below the cost of the right class, or above that of a wrong
-    one. What a prediction costs is then at most the sum of the row's losses. Each problem is a dual with linear =
-    -cost_ik, and the box [-price weight_i, 0] where k is cheapest, [0, price weight_i] where it is not.
+    An estimate may err on the harmless side for free: f below the cost of the right class, or above
+    that of a wrong one. What a prediction costs is then at most the sum of the row's losses. Each
+    problem is a dual with linear = -cost_ik, and the box [-price weight_i, 0] where k is cheapest,
+    [0, price weight_i] where it is not.
 
-    price = C unit^2 / 2, unit the mean of the costs off the diagonal. So C keeps its meaning, and costs theirs:
-    doubling all costs is doubling C, as it is where costs multiply C; and where all costs are 1, f_k = (1 - h_k) / 2
-    with h_k the ordinary one-vs-rest machine of class k at that C. The problems are solved for f in units of unit/2, so
-    that tol too means what it means elsewhere: costs 2 cost_ik / unit, price C unit. A cost of 0 off the diagonal is
-    allowed: that prediction is as good as the right one.
+    price = C unit^2 / 2, unit the mean of the costs off the diagonal. So C keeps its meaning, and
+    costs theirs: doubling all costs is doubling C, as it is where costs multiply C; and where all
+    costs are 1, f_k = (1 - h_k) / 2 with h_k the ordinary one-vs-rest machine of class k at that C.
+    The problems are solved for f in units of unit/2, so that tol too means what it means elsewhere:
+    costs 2 cost_ik / unit, price C unit. A cost of 0 off the diagonal is allowed: that prediction
+    is as good as the right one.
 
     `matrix` is (K, K), or (n, K, K) with one matrix per row.
     """
@@ -241,55 +311,90 @@ class OneSided:
 
     def problem(self, kernel: KernelRows, codes: np.ndarray, box: np.ndarray) -> DualProblem:
         """The dual above; `box` is C weight_i, `codes` is -1 where a row takes no part."""
-        cost, unit = self.matrix[..., self.predicted], self.unit
+        cost = self.matrix[..., self.predicted]
+        unit = self.unit
         target = 2 / unit * (cost[codes] if cost.ndim == 1 else cost[np.arange(len(codes)), codes])
         price = np.where(codes >= 0, unit * box, 0.0)
         return DualProblem(
-            kernel, linear=-target, lower=np.where(target > 0, 0.0, -price), upper=np.where(target > 0, price, 0.0)
+            kernel,
+            linear=-target,
+            lower=np.where(target > 0, 0.0, -price),
+            upper=np.where(target > 0, price, 0.0),
         )
+
+
+Task = Pair | OneSided
+
+
+def tasks_of(problem: TrainingProblem) -> Sequence[Task]:
+    """The binary problems of a fit; with a cost matrix, one regression per class."""
+    n_classes = problem.labels.n_classes
+    if problem.costs.matrix is None:
+        return pairs(n_classes, problem.multi_class)
+    return [OneSided(k, problem.costs.matrix) for k in range(n_classes)]
 
 
 class Labeler:
     """Trains every binary problem of a `TrainingProblem` on one labeling after the other.
 
-    tasks    the binary problems: pairs of classes, or where there is a cost matrix one regression per class
+    tasks    the binary problems: pairs of classes, or where there is a cost matrix one regression
+             per class
     scheme   how their scores are combined: "ovr", "ovo" or "one_sided"
     found    the solutions of the last labeling, one per task; empty before the first
     n_iter   solver steps so far, over all tasks
     """
 
-    def __init__(self, problem: TrainingProblem, kernel: Any, watch: Watch):
-        self.problem, self.kernel, self.watch = problem, kernel, watch
-        matrix, n_classes = problem.costs.matrix, problem.labels.n_classes
-        self.tasks: Sequence[Pair | OneSided] = pairs(n_classes, problem.multi_class)
-        if matrix is not None:
-            self.tasks = [OneSided(k, matrix) for k in range(n_classes)]
+    def __init__(self, problem: TrainingProblem, kernel: MachineRows, watch: Watch):
+        self.problem = problem
+        self.kernel = kernel
+        self.watch = watch
+        self.tasks = tasks_of(problem)
         self.scheme = problem.scheme
-        self.found: list[Any] = []
+        self.found: list[Solution] = []
         self.n_iter = 0
         self._n_iter_of_task = np.zeros(len(self.tasks), dtype=np.int64)
 
-    def solve(self, codes: np.ndarray, box: np.ndarray, *, tol: float | None = None, max_iter: int | None = None):
+    @property
+    def kernel_rows(self) -> KernelRows:
+        """The rows of K, for problems that have the dual form only."""
+        assert not isinstance(self.kernel, LinearRows | Rows), "the fit is in the primal form"
+        return self.kernel
+
+    def solve(
+        self,
+        codes: np.ndarray,
+        box: np.ndarray,
+        *,
+        tol: float | None = None,
+        max_iter: int | None = None,
+    ):
         """Solve every task on a labeling, from the solutions of the last one.
 
-        Once a solve was interrupted or stopped, the problems after it are carried into their bounds and left there.
+        Once a solve was interrupted or stopped, the problems after it are carried into their bounds
+        and left there.
         """
         problems = [
-            task.problem(self.kernel, codes, box)
-            if isinstance(task, OneSided)
-            else hinge_problem(self.kernel, task.sign(codes), box)
+            (
+                task.problem(self.kernel_rows, codes, box)
+                if isinstance(task, OneSided)
+                else hinge_problem(self.kernel, task.sign(codes), box)
+            )
             for task in self.tasks
         ]
-        limits = self.problem.limits.of_solve(int(self._n_iter_of_task.max()), tol=tol, callback=self.watch.look)
+        limits = self.problem.limits.of_solve(
+            int(self._n_iter_of_task.max()), tol=tol, callback=self.watch.look
+        )
         if max_iter is not None:
             limits["max_iter"] = max_iter
-        self.found = solver_of_many(problems)(problems, self.found or None, **limits)
+        self.found = list(solve_machines(problems, self.found or None, **limits))
         self._n_iter_of_task += [solution.n_iter for solution in self.found]
         self.n_iter = int(self._n_iter_of_task.sum())
 
     @property
     def scores(self) -> np.ndarray:
-        """What the tasks say of each row, (n, n_tasks); they came with the solutions: no kernel value is made."""
+        """What the tasks say of each row, (n, n_tasks); they came with the solutions: no kernel
+        value is made.
+        """
         return np.stack([solution.decision_values for solution in self.found], axis=1)
 
     @property
@@ -300,11 +405,13 @@ class Labeler:
     @property
     def status(self) -> Status:
         """Why the solver ended: the first reason other than having converged."""
-        return next((s.status for s in self.found if s.status is not Status.CONVERGED), Status.CONVERGED)
+        return next(
+            (s.status for s in self.found if s.status is not Status.CONVERGED), Status.CONVERGED
+        )
 
     def end(self, status: Status) -> None:
         """Note that the fit ends here for another reason than the solver's."""
-        self.found = [replace(solution, status=status) for solution in self.found]
+        self.found = [replace(cast(Any, solution), status=status) for solution in self.found]
 
     def records(self) -> list[RoundRecord]:
         """One record per task, of its last solution."""
@@ -319,12 +426,21 @@ class Labeler:
         Fits of a cost matrix are in the units of the costs.
         """
         fits = [
-            fit_of(found, [] if number else history, n_iter=0 if number else self.n_iter, rounds=rounds, ended=ended)
+            fit_of(
+                found,
+                [] if number else history,
+                n_iter=0 if number else self.n_iter,
+                rounds=rounds,
+                ended=ended,
+            )
             for number, found in enumerate(self.found)
         ]
         if not isinstance(self.tasks[0], OneSided):
             return fits
         unit = self.tasks[0].unit / 2  # that they were solved in
         return [
-            replace(fit, row_beta=unit * fit.row_beta, bias=unit * fit.bias, scores=unit * fit.scores) for fit in fits
+            replace(
+                fit, row_beta=unit * fit.row_beta, bias=unit * fit.bias, scores=unit * fit.scores
+            )
+            for fit in fits
         ]

@@ -1,4 +1,5 @@
-"""Self-training, Algorithm 1 of the cluster-SVM paper (after Yarowsky 1995): train, relabel every row, train again.
+"""Self-training, Algorithm 1 of the cluster-SVM paper (after Yarowsky 1995): train, relabel every
+row, train again.
 
     f_1 = SVM of the labeled rows
     for k = 1, 2, ...
@@ -6,12 +7,13 @@
         f_k+1   = SVM of the labeled rows and all the others with guess_k
         stop once the share of unlabeled rows with guess_k+1 != guess_k is at most delta
 
-A row is given one of *all* the classes, that of its largest score, and then every binary problem is trained on that
-one labeling, as in the paper: solved apart, two binary problems could claim the same row. Each training starts from
-the solution before it, and the scores of all rows come with the solution, so that relabeling computes no kernel value.
-The user's labels are never overwritten.
+A row is given one of *all* the classes, that of its largest score, and then every binary problem is
+trained on that one labeling, as in the paper: solved apart, two binary problems could claim the
+same row. Each training starts from the solution before it, and the scores of all rows come with the
+solution, so that relabeling computes no kernel value. The user's labels are never overwritten.
 
-The sequence of labelings need not settle: it has no objective that falls. It is ended when a labeling comes back.
+The sequence of labelings need not settle: it has no objective that falls. It is ended when a
+labeling comes back.
 """
 
 from numbers import Integral, Real
@@ -27,64 +29,139 @@ from semisvm.estimators.binary import MethodFit
 from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.progress import RoundRecord
 from semisvm.estimators.rounds import Labeler
-from semisvm.primal import Solver
-from semisvm.shared_docs import with_shared_docs
+from semisvm.machines import Solver
 from semisvm.sklearn_private import Interval
 
 
-@with_shared_docs
 class SelfTrainingSVC(BaseSVC):
     """Support vector classifier that is retrained on its own predictions until they stay the same.
 
-    The paper [1]_ calls it self-training (Algorithm 1). What it is worth, as measured on the paper's designs with 5 to
-    20% of the labels and C tuned alike for all: about a point over the supervised SVM on Gaussian clusters (A1 .930
-    .918 .884 against .923 .907 .876), nothing on overlapping or curved ones (B1, B2, iris), where it can cost a point
-    or two, and more where the first classifier is poor: with a low C it reinforces its own mistakes (.733 to .689 on
-    B2). `ClusterSVC` and, on Gaussian data, `MixtureClassifier` gain more where it gains.
+    The paper [1]_ calls it self-training (Algorithm 1). What it is worth, as measured on the
+    paper's designs with 5 to 20% of the labels and C tuned alike for all: about a point over the
+    supervised SVM on Gaussian clusters (A1 .930 .918 .884 against .923 .907 .876), nothing on
+    overlapping or curved ones (B1, B2, iris), where it can cost a point or two, and more where the
+    first classifier is poor: with a low C it reinforces its own mistakes (.733 to .689 on B2).
+    `ClusterSVC` and, on Gaussian data, `MixtureClassifier` gain more where it gains.
 
     Parameters
     ----------
     C : float, default=1.0
-        The price of a row on the wrong side of its margin, with a label of its own or with a guessed one.
-        `sample_weight` multiplies it for each row: below 1 on unlabeled rows, it makes guesses count for less.
+        The penalty of a row on the wrong side of its margin, with a label of its own or with a
+        guessed one. `sample_weight` multiplies it for each row: below 1 on unlabeled rows, it makes
+        guesses count for less.
     delta : float, default=0.0
-        Stop once at most this share of the unlabeled rows, counted by their weights, changed its label in a round.
+        Stop once at most this share of the unlabeled rows, counted by their weights, changed its
+        label in a round.
     max_rounds : int, default=50
         Most trainings after the first. Nearly all fits settle in fewer than ten.
-    %(loss)s
-    %(kernel_parameters)s
-    %(costs)s
-    %(class_weight)s
-    %(multi_class)s
-    %(unlabeled)s
-    %(solver)s
-    %(solver_parameters)s
-    %(verbose)s
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        What rows short of their margin are charged: the distance, or its square, which needs
+        ``kernel="linear"``. They are different SVMs, and neither is ever taken for the other.
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
+        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
+        returns the kernel matrix between them.
+    degree : float, default=3
+        Degree of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of the RBF, polynomial and sigmoid kernels. "scale" is 1 / (n_features *
+        variance of the training rows), each row counted by its weight; "auto" is 1 / n_features.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and sigmoid kernels.
+    costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
+        What errors cost. A dictionary multiplies C for the rows of each class; every class must be
+        named. In a matrix, rows are true and columns predicted classes, in the order of `classes_`,
+        with zeros on the diagonal.
+    class_weight : dict or "balanced", default=None
+        Multiplies C for the rows of each class, as in scikit-learn: finite numbers, 0 or more, not
+        all 0. The labeled rows of a class of weight 0 take no part in training.
+    multi_class : {"auto", "ovr", "ovo"}, default="auto"
+        How more than two classes become binary problems: one per class against the rest, or one per
+        pair of classes. "auto" is "ovo" where every row of a binary problem has one of its two
+        classes, and "ovr" where unlabeled rows take part in every binary problem.
+    unlabeled : int, float, str or None, default=-1
+        The marker of rows without a label in y. Missing values and empty strings always mark them.
+    solver : {"auto", "dual", "primal"}, default="auto"
+        The form in which SVMs with ``kernel="linear"`` are solved. "dual": in the kernel. "primal":
+        in the features, for many rows; the fit has `coef_` and no support vectors. "auto": "primal"
+        for dense rows from 2,000 on and ten times the number of features, for sparse rows from
+        5,000 on, and for the squared hinge.
+    tol : float, default=1e-3
+        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
+        in float64.
+    max_iter : int, default=None
+        Most solver steps for each binary problem, all its rounds together. None: until it has
+        converged.
+    time_limit : float, default=None
+        Most seconds for the whole fit. None: no limit. The best model so far is kept when a limit
+        is reached.
+    cache_size : float, default=None
+        Megabytes for kernel rows, or for inner products of rows that a linear SVM in its primal
+        form keeps. None: half of the free memory. More is faster, less always works.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
+        install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.
+    verbose : bool, default=False
+        Print progress.
 
     Attributes
     ----------
-    %(classes)s
-    %(machine)s
-    %(transduction)s
-    %(course)s
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training rows with a nonzero coefficient.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
+        Those rows; empty with a precomputed kernel.
+    n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class, by the label that each row was trained with.
+    dual_coef_ : ndarray of shape (n_problems, n_support)
+        Signed coefficients of the support vectors, one line per binary problem.
+    intercept_ : ndarray of shape (n_problems,)
+        The constant of each decision function.
+    coef_ : ndarray of shape (n_problems, n_features)
+        Weights of the features; only with a linear kernel.
+    gap_ : ndarray of shape (n_problems,)
+        How far from optimal each solution may be: the largest violation of the optimality
+        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
+        objective.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: its own, or the one that the fit gives it.
+    labeled_iter_ : ndarray of shape (n_samples,)
+        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
+        predicted.
+    history_ : list of RoundRecord
+        One record per round: the binary problem, solver steps, gap, seconds, objective and the
+        method's own details.
+    n_iter_ : int
+        Solver steps over all binary problems.
+    termination_condition_ : str
+        Why the fit ended: "converged", or what came first.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features seen during fit; only where X has string column names.
 
     See Also
     --------
-    sklearn.semi_supervised.SelfTrainingClassifier : Self-training around any classifier, the surest rows first.
+    sklearn.semi_supervised.SelfTrainingClassifier : Self-training around any classifier, the surest
+        rows first.
     ClusterSVC : Labels the unlabeled rows by their clusters instead.
     SupervisedSVC : The first of its trainings.
 
     Notes
     -----
-    `history_` has one record per training, numbered from 1: how many labels it changed (``n_changed``) and the sum of
-    the objectives of its binary problems. `termination_condition_` is "converged" where the labels stay as they are,
-    "cycle" where an earlier labeling came back, "max_rounds", or what ended the solver.
+    `history_` has one record per training, numbered from 1: how many labels it changed
+    (``n_changed``) and the sum of the objectives of its binary problems. `termination_condition_`
+    is "converged" where the labels stay as they are, "cycle" where an earlier labeling came back,
+    "max_rounds", or what ended the solver.
 
     References
     ----------
-    .. [1] H. Bae, H. Kim and S. J. Shin, "The use of support vector machines in semi-supervised classification",
-       Communications for Statistical Applications and Methods 29, 2022. :doi:`10.29220/CSAM.2022.29.2.193`
-    .. [2] D. Yarowsky, "Unsupervised word sense disambiguation rivaling supervised methods", ACL 1995.
+    .. [1] H. Bae, H. Kim and S. J. Shin, "The use of support vector machines in semi-supervised
+       classification",
+       Communications for Statistical Applications and Methods 29, 2022.
+       :doi:`10.29220/CSAM.2022.29.2.193`
+    .. [2] D. Yarowsky, "Unsupervised word sense disambiguation rivaling supervised methods", ACL
+       1995.
        :doi:`10.3115/981658.981684`
 
     Examples
@@ -153,20 +230,28 @@ class SelfTrainingSVC(BaseSVC):
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         problem, formula = problem.with_auto_scheme("ovo").settle_form(), problem.formula()
-        labeled_in, history = np.where(problem.labels.is_labeled, 0, -1), list[RoundRecord]()
+        labeled_in = np.where(problem.labels.is_labeled, 0, -1)
+        history = list[RoundRecord]()
         with problem.progress.whole_fit("self-training") as watch:
-            labeler = Labeler(problem, problem.kernel_rows(formula), watch)
+            labeler = Labeler(problem, problem.machine_rows(formula), watch)
             ended = self._self_train(labeler, labeled_in, history)
         fits = labeler.fits(history, labeled_in, ended)
         return MethodFit(fits, formula, labeler.scheme, warnings=self._warn(ended, history))
 
-    def _self_train(self, labeler: Labeler, labeled_in: np.ndarray, history: list[RoundRecord]) -> str | None:
+    def _self_train(
+        self, labeler: Labeler, labeled_in: np.ndarray, history: list[RoundRecord]
+    ) -> str | None:
         """Algorithm 1; return why it ended, None where the solver did not converge."""
-        labels, weight, costs = labeler.problem.labels, labeler.problem.weight, labeler.problem.costs
-        guess, is_open, seen = labels.codes, ~labels.is_labeled, set[bytes]()
+        labels = labeler.problem.labels
+        weight = labeler.problem.weight
+        costs = labeler.problem.costs
+        guess = labels.codes
+        is_open = ~labels.is_labeled
+        seen = set[bytes]()
         for number in range(1, self.max_rounds + 2):
             labeler.solve(guess, self.C * weight * costs.price(guess))
-            before, guess = guess, np.where(is_open, labeler.codes, labels.codes)
+            before = guess
+            guess = np.where(is_open, labeler.codes, labels.codes)
             changed = guess != before
             labeled_in[changed] = number
             record = labeler.watch.record(
@@ -182,7 +267,9 @@ class SelfTrainingSVC(BaseSVC):
             if labeler.status is not Status.CONVERGED:
                 return None
             is_first = number == 1  # no row had a guess before
-            if not is_open.any() or (not is_first and weight[changed].sum() / weight[is_open].sum() <= self.delta):
+            if not is_open.any() or (
+                not is_first and weight[changed].sum() / weight[is_open].sum() <= self.delta
+            ):
                 return str(Status.CONVERGED)
             if guess.tobytes() in seen:
                 return "cycle"
@@ -194,7 +281,8 @@ class SelfTrainingSVC(BaseSVC):
             return ()
         return (
             ConvergenceWarning(
-                f"{type(self).__name__} ended after max_rounds={self.max_rounds} with "
-                f"{counted(history[-1].details['n_changed'], 'label')} still changing. Raise max_rounds or delta."
+                f"{type(self).__name__} ended after max_rounds={self.max_rounds} with"
+                f" {counted(history[-1].details['n_changed'], 'label')} still changing. Raise"
+                " max_rounds or delta."
             ),
         )

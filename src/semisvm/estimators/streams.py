@@ -1,14 +1,16 @@
-"""Fits on rows that are not in memory: in files, or on a cluster. All that is known of them are sums over parts.
+"""Fits on rows that are not in memory: in files, or on a cluster. All that is known of them are
+sums over parts.
 
     rows     `semisvm.primal.Rows`; their class codes come with them, or are made from y
     prices   rules that are evaluated where the rows are
 
-The supervised machine is one primal problem for each pair of classes; `transductive` has label switching and
-annealing. The model is what a fit in memory has, without an entry per row.
+The supervised machine is one primal problem for each pair of classes; `transductive` has label
+switching and annealing. The model is what a fit in memory has, without an entry per row.
 
-Methods that consider a bounded number of unlabeled rows (`PreferenceSVC`, `PreferenceClassifier`) need no sums: the
-labeled rows and the unlabeled ones that are drawn are gathered, and fitted in memory. The draw depends on the number of
-unlabeled rows alone, so the model is the one of all rows in memory.
+Methods that consider a bounded number of unlabeled rows (`PreferenceSVC`, `PreferenceClassifier`)
+need no sums: the labeled rows and the unlabeled ones that are drawn are gathered, and fitted in
+memory. The draw depends on the number of unlabeled rows alone, so the model is the one of all rows
+in memory.
 """
 
 from __future__ import annotations
@@ -21,8 +23,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from semisvm.device import budget_bytes
-from semisvm.errors import RowsLostError, UndefinedError
+from semisvm.errors import UndefinedError
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, Pair, each_task, pairs
 from semisvm.estimators.classifier import check_class_counts, check_codes, widened
 from semisvm.estimators.problem import Limits, read_costs
@@ -30,14 +31,19 @@ from semisvm.estimators.progress import Progress, Watch
 from semisvm.estimators.rounds import Rounds
 from semisvm.kernels import make_formula
 from semisvm.labels import Labels, encode
+from semisvm.machines import settle_solver
 from semisvm.matrices import stack_rows
-from semisvm.primal import FileRows, MemoryRows, PrimalProblem, PrimalSolution, RowPart, Rows, settle_solver
+from semisvm.memory import budget_bytes
+from semisvm.primal import FileRows
 from semisvm.primal.dask_rows import is_dask, map_lazily, read_dask
-from semisvm.primal.problem import Loss
+from semisvm.primal.problem import Loss, Prices, PrimalProblem, PrimalSolution, RowPart
 from semisvm.primal.ranks import count_classes, count_open, score_part, take_labeled, take_some
+from semisvm.primal.rows import MemoryRows, Rows
 
 FEW_LABELED_NUMBERS = 1 << 23  # labeled rows with no more numbers are gathered in memory
-MOST_GATHERED_NUMBERS = 1 << 26  # 512 megabytes: labeled rows of methods that need them all in memory
+MOST_GATHERED_NUMBERS = (
+    1 << 26
+)  # 512 megabytes: labeled rows of methods that need them all in memory
 
 
 @dataclass
@@ -47,8 +53,6 @@ class StreamProblem:
     labels      one row per class, whose codes are the classes
     n_of_class  (n_classes,) how many labeled rows each class has
     price       (n_classes,) what multiplies C for the rows of each class
-    unfinished  the last solution of each binary problem of a fit that lost its rows, where the next fit begins
-    reached     the last finished solution of each binary problem, for rows that are lost between two solves
     """
 
     name: str
@@ -61,10 +65,10 @@ class StreamProblem:
     limits: Limits
     progress: Progress
     gathered: MemoryRows | None = field(default=None)
-    unfinished: dict[str, PrimalSolution] = field(default_factory=dict)
-    reached: dict[str, PrimalSolution] = field(default_factory=dict)
 
-    def fit_pairs(self, auto: str, fit_pair: Callable[[Pair, StreamRounds], BinaryFit]) -> MethodFit:
+    def fit_pairs(
+        self, auto: str, fit_pair: Callable[[Pair, StreamRounds], BinaryFit]
+    ) -> MethodFit:
         """Fit each pair of classes; `auto` is what multi_class="auto" means for the method."""
         scheme = auto if self.multi_class == "auto" else self.multi_class
         tasks = pairs(self.labels.n_classes, scheme)
@@ -72,7 +76,9 @@ class StreamProblem:
         for number, watch in each_task(tasks, self.labels.classes, self.progress, fits):
             fits.append(fit_pair(tasks[number], StreamRounds(self, watch)))
         one_row = np.zeros((1, self.rows.n_features))  # models keep the name of the kernel
-        formula = make_formula("linear", one_row, gamma="auto", coef0=0.0, degree=1, weight=np.ones(1))
+        formula = make_formula(
+            "linear", one_row, gamma="auto", coef0=0.0, degree=1, weight=np.ones(1)
+        )
         return MethodFit(fits, formula, scheme)
 
     def labeled_rows(self) -> Rows:
@@ -83,7 +89,9 @@ class StreamProblem:
             found = [part for part in self.rows.map_over(take_labeled) if part[0].shape[0]]
             X = stack_rows([part[0] for part in found])
             codes, weight = (np.concatenate([part[k] for part in found]) for k in (1, 2))
-            self.gathered = MemoryRows(X, codes, weight, memory=budget_bytes(self.limits.cache_size))
+            self.gathered = MemoryRows(
+                X, codes, weight, memory=budget_bytes(self.limits.cache_size)
+            )
         return self.gathered
 
 
@@ -92,37 +100,44 @@ class StreamRounds(Rounds):
 
     def __init__(self, problem: StreamProblem, watch: Watch):
         nothing = np.empty(0)
-        super().__init__(BinaryTask(problem.rows, nothing, nothing, {}, nothing, problem.limits, watch))
+        super().__init__(
+            BinaryTask(problem.rows, nothing, nothing, {}, nothing, problem.limits, watch)
+        )
         self.problem = problem
 
-    def solve_prices(self, prices: Any, rows: Rows | None = None, *, tol: float = 0.0) -> Any:
+    @property
+    def solution(self) -> PrimalSolution:
+        assert isinstance(self._solution, PrimalSolution), "nothing is solved yet"
+        return self._solution
+
+    def solve_prices(
+        self, prices: Prices, rows: Rows | None = None, *, tol: float = 0.0
+    ) -> PrimalSolution:
         """Solve the primal problem of these prices, of all rows or of some."""
-        problem, name = self.problem, self.task.watch.name
+        problem = self.problem
         machine = PrimalProblem(problem.rows if rows is None else rows, prices, problem.loss)
-        begun = problem.unfinished.pop(name, None) if self._solution is None else None
-        try:
-            found = problem.reached[name] = self.solve(machine, tol=max(tol, self.tol), start=begun)
-            return found
-        except RowsLostError as lost:
-            if isinstance(lost.solution, PrimalSolution):
-                problem.unfinished[name] = lost.solution
-            raise
+        return self.solve(machine, tol=max(tol, self.tol))
 
 
-def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: Any, store: Any) -> Any:
+def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: Any) -> Any:
     """Fit an estimator on rows that are not in memory; y None: the rows bring their class codes."""
     name = type(estimator).__name__
-    if store is not None:
-        raise ValueError("Rows that are not in memory are fitted without a store of solves: use fit.")
     if not hasattr(estimator, "_fit_stream"):
         raise ValueError(
-            f"{name} can't be fitted on rows that are not in memory; SupervisedSVC, TransductiveSVC and PreferenceSVC "
-            "can. If they fit into memory, pass them as an array."
+            f"{name} can't be fitted on rows that are not in memory; SupervisedSVC, TransductiveSVC"
+            " and PreferenceSVC can. If they fit into memory, pass them as an array."
         )
     if sample_cost is not None:
-        raise ValueError("Rows that are not in memory take costs of classes, not of rows: leave sample_cost out.")
+        raise ValueError(
+            "Rows that are not in memory take costs of classes, not of rows: leave sample_cost out."
+        )
     solver: Any = "primal" if estimator.solver == "auto" else estimator.solver
-    if settle_solver(solver, estimator.loss, estimator.kernel, None, reason_against=None, device="cpu") != "primal":
+    if (
+        settle_solver(
+            solver, estimator.loss, estimator.kernel, None, reason_against=None, device="cpu"
+        )
+        != "primal"
+    ):
         raise ValueError("Rows that are not in memory need solver='primal' or 'auto'.")
     rows, labels = read_streamed(X, y, sample_weight, estimator.unlabeled)
     n_of_class = rows.sum_over(count_classes, labels.n_classes)
@@ -138,17 +153,14 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
         loss=estimator.loss,
         limits=Limits(estimator.tol, estimator.max_iter, deadline),
         progress=Progress(estimator),
-        unfinished=estimator.__dict__.pop("_unfinished", {}),
     )
     estimator.classes_ = labels.classes
-    try:
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
-            found: MethodFit = estimator._fit_stream(problem)
-    except RowsLostError:
-        estimator._unfinished = problem.reached | problem.unfinished  # where the next fit begins
-        raise
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        found: MethodFit = estimator._fit_stream(problem)
     if not all(fit.is_finite for fit in found.fits):
-        raise UndefinedError("The model is not finite in float64: scale the features and the costs to near 1.")
+        raise UndefinedError(
+            "The model is not finite in float64: scale the features and the costs to near 1."
+        )
     estimator._learn_machines(found)
     _forget_rows(estimator, rows)
     return estimator._end_fit(problem, found)
@@ -165,7 +177,9 @@ def _forget_rows(estimator: Any, rows: Rows) -> None:
 
 @dataclass(frozen=True)
 class Gathered:
-    """Rows that were brought into memory, in their order; `origin` says which of all rows they are."""
+    """Rows that were brought into memory, in their order; `origin` says which of all rows they
+    are.
+    """
 
     X: Any
     labels: Labels
@@ -175,13 +189,17 @@ class Gathered:
 
 
 def fit_gathered(estimator: Any, X: Any, y: Any, sample_weight: Any, random_sample: Any) -> Any:
-    """Fit an estimator that has a bounded pool of unlabeled rows: they and the labeled rows come into memory."""
+    """Fit an estimator that has a bounded pool of unlabeled rows: they and the labeled rows come
+    into memory.
+    """
     rows, labels = read_streamed(X, y, sample_weight, estimator.unlabeled)
     gathered = _gather(rows, labels, estimator._draw_pool, type(estimator).__name__)
     if random_sample is not None:
         marks = np.asarray(random_sample.compute() if is_dask(random_sample) else random_sample)
         if marks.shape != (rows.n_rows,):
-            raise ValueError(f"random_sample must have one entry for each of the {rows.n_rows:,} rows.")
+            raise ValueError(
+                f"random_sample must have one entry for each of the {rows.n_rows:,} rows."
+            )
         gathered = replace(gathered, random_sample=marks[gathered.origin])
     estimator._fit_gathered(gathered)
     if hasattr(estimator, "support_"):
@@ -190,15 +208,20 @@ def fit_gathered(estimator: Any, X: Any, y: Any, sample_weight: Any, random_samp
     return estimator
 
 
-def _gather(rows: Rows, labels: Labels, draw_pool: Callable[[int], np.ndarray | None], name: str) -> Gathered:
+def _gather(
+    rows: Rows, labels: Labels, draw_pool: Callable[[int], np.ndarray | None], name: str
+) -> Gathered:
     counts = np.array(list(rows.map_over(count_open)), dtype=np.int64).reshape(-1, 3)
-    n_labeled, n_open = int(counts[:, 1].sum()), int(counts[:, 2].sum())
+    n_labeled = int(counts[:, 1].sum())
+    n_open = int(counts[:, 2].sum())
     if not rows.is_sparse and n_labeled * rows.n_features > MOST_GATHERED_NUMBERS:
         raise ValueError(
-            f"{name} brings all labeled rows into memory, and {n_labeled:,} rows with {rows.n_features:,} features are "
-            f"more than {8 * MOST_GATHERED_NUMBERS >> 20:,} MB. Fit SupervisedSVC, and set its threshold by a campaign."
+            f"{name} brings all labeled rows into memory, and {n_labeled:,} rows with"
+            f" {rows.n_features:,} features are more than {8 * MOST_GATHERED_NUMBERS >> 20:,} MB."
+            " Fit SupervisedSVC, and set its threshold by a campaign."
         )
-    pool, ranks = draw_pool(n_open), np.cumsum(counts[:, 2]) - counts[:, 2]
+    pool = draw_pool(n_open)
+    ranks = np.cumsum(counts[:, 2]) - counts[:, 2]
     found = [part for part in rows.map_over(take_some, counts[:, 0], ranks, pool) if len(part[1])]
     if not found:
         raise ValueError("There are no rows in use: every weight is 0.")
@@ -216,13 +239,15 @@ def read_streamed(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[R
     rows: Rows = X
     if y is None and rows.classes is None:
         raise ValueError(
-            "y is None, and the rows have no classes of their own: pass y, or rows with codes and classes."
+            "y is None, and the rows have no classes of their own: pass y, or rows with codes and"
+            " classes."
         )
     if y is None:
         classes = np.asarray(rows.classes)
     else:
         found = encode(y, unlabeled=unlabeled, n_rows=rows.n_rows)
-        classes, codes = found.classes, found.codes.astype(np.int32)
+        classes = found.classes
+        codes = found.codes.astype(np.int32)
         if isinstance(rows, FileRows):
             rows = FileRows(rows.path, codes, rows.weight, classes, rows.feature_names)
         elif isinstance(rows, MemoryRows):
@@ -236,28 +261,39 @@ def read_streamed(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[R
 
 def _price_of_classes(estimator: Any, labels: Labels, n_of_class: np.ndarray) -> np.ndarray:
     """What multiplies C for each class: costs and class weights."""
-    class_weight, n_classes = estimator.class_weight, labels.n_classes
+    class_weight = estimator.class_weight
+    n_classes = labels.n_classes
     if isinstance(class_weight, str):  # "balanced"
         balanced = n_of_class.sum() / (n_classes * np.maximum(n_of_class, 1e-300))
         class_weight = dict(zip(labels.classes, balanced, strict=True))
     costs = read_costs(estimator.costs, None, class_weight, labels, np.ones(n_classes, dtype=bool))
     if costs.matrix is not None:
-        raise ValueError("Rows that are not in memory take a dictionary of costs, not a matrix for several classes.")
-    return np.asarray(costs.by_class(type(estimator).__name__).price(labels.codes), dtype=np.float64)
+        raise ValueError(
+            "Rows that are not in memory take a dictionary of costs, not a matrix for several"
+            " classes."
+        )
+    return np.asarray(
+        costs.by_class(type(estimator).__name__).price(labels.codes), dtype=np.float64
+    )
 
 
 def scores_of_rows(estimator: Any, rows: Rows) -> np.ndarray:
     """Scores of all rows by the binary problems, (n, n_problems)."""
     check_is_fitted(estimator)
     if rows.n_features != estimator.n_features_in_:
-        raise ValueError(f"The rows have {rows.n_features} features, and the model has {estimator.n_features_in_}.")
+        raise ValueError(
+            f"The rows have {rows.n_features} features, and the model has"
+            f" {estimator.n_features_in_}."
+        )
     if hasattr(estimator, "_coef"):
-        return np.concatenate(list(rows.map_over(score_part, estimator._coef, estimator.intercept_)))
+        return np.concatenate(
+            list(rows.map_over(score_part, estimator._coef, estimator.intercept_))
+        )
     return np.concatenate(list(rows.map_over(_score_by, estimator)))
 
 
 def _score_by(part: RowPart, estimator: Any) -> np.ndarray:
-    return np.asarray(estimator._score_checked(widened(part.X)))
+    return np.asarray(estimator._score_checked(estimator._in_training_units(widened(part.X))))
 
 
 def decide_rows(estimator: Any, X: Any) -> Any:

@@ -1,128 +1,62 @@
-"""SSVM and CS-SVM of the papers: the support vector classifier of the labeled rows alone; and the guard of its costs.
+"""SSVM and CS-SVM of the papers: the support vector classifier of the labeled rows alone.
 
     minimize  1/2 |w|^2 + C sum_i weight_i max(0, 1 - y_i f(x_i))      f(x) = <w, x> + bias
 
-In signed variables beta_i = y_i alpha_i this is the dual problem with linear = -y and the box [0, C weight_i] for a
-positive row, [-C weight_i, 0] for a negative one. It is the baseline that every semi-supervised method has to beat.
-
-The guard asks whether one class for every row would cost less than a machine that knows costs: five labeled positives
-can't promise to miss fewer than one in seven, and at a cost ratio of 100 that alone is more expensive than calling
-every row positive (`decision.guard` has the arithmetic). Each labeled row is scored by a fit that has not seen its
-label, leave-one-out up to MOST_FITS labels and by as many folds beyond. No fit is needed where even a classifier
-without an error would be expected to cost more than a constant.
+In signed variables beta_i = y_i alpha_i this is the dual problem with linear = -y and the box [0, C
+weight_i] for a positive row, [-C weight_i, 0] for a negative one. It is the baseline that every
+semi-supervised method has to beat.
 """
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from numbers import Real
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from semisvm.decision.checks import cost_matrix
-from semisvm.decision.guard import count_judged, guard, guard_classes, least_possible_cost
+from semisvm.dual import Status
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
-from semisvm.estimators.binary import USABLE, BinaryFit, BinaryTask, MethodFit, Pair, combine, fit_pairs, spread
-from semisvm.estimators.equal_rows import are_copies_alike, find_repeats
+from semisvm.estimators.binary import (
+    USABLE,
+    BinaryFit,
+    BinaryTask,
+    MethodFit,
+    Pair,
+    combine,
+    fit_pairs,
+    spread,
+)
+from semisvm.estimators.classifier import has_probabilities, winning_codes
+from semisvm.estimators.equal_rows import (
+    are_copies_alike,
+    content_order,
+    find_equal_rows,
+    find_repeats,
+)
+from semisvm.estimators.guarded import GuardedMixin
 from semisvm.estimators.problem import Loss, TrainingProblem
-from semisvm.estimators.progress import warn_caller
 from semisvm.estimators.rounds import Labeler, fit_of, record_of
 from semisvm.estimators.streams import StreamProblem, StreamRounds
-from semisvm.kernels import Formula, KernelRows
+from semisvm.kernels.formula import Formula
 from semisvm.labels import UNLABELED_CODE
-from semisvm.primal import ClassPrices, Solver, hinge_problem, solver_of_many
-from semisvm.shared_docs import with_shared_docs
+from semisvm.machines import MachineRows, Solver, hinge_problem, solve_machines
+from semisvm.model_selection.calibration import fit_sigmoid, probabilities_of
+from semisvm.model_selection.cross_fit import (
+    assign_folds,
+    cross_fit,
+    hide_single_rows,
+    list_folds,
+)
+from semisvm.primal.dask_rows import is_dask, map_lazily
+from semisvm.primal.problem import ClassPrices
+from semisvm.sklearn_private import Interval, StrOptions
 
-MOST_FITS = 20
-
-
-class GuardedMixin:
-    """An SVM with the parameters `costs` and `guard`; `_constant` is the class index to predict for every row, or None.
-
-    The machine is kept: scores rank the rows as before, all on the constant's side of 0. A score s becomes
-    s + sqrt(s^2 + 1) > 0 for the class chosen, s - sqrt(s^2 + 1) < 0 for every other.
-    """
-
-    costs: Any
-    guard: bool
-    classes_: np.ndarray
-    _constant: int | None
-
-    def _decide(self, scores: np.ndarray) -> np.ndarray:
-        decision = super()._decide(scores)  # type: ignore[misc]
-        if self._constant is None:
-            return decision
-        is_chosen = np.arange(len(self.classes_)) == self._constant
-        above, below = np.exp(np.arcsinh(decision)), -np.exp(-np.arcsinh(decision))  # loses no digits
-        return np.where(is_chosen if decision.ndim == 2 else is_chosen[1], above, below)
-
-    @property
-    def _is_guarded(self) -> bool:
-        return self.guard and self.costs is not None
-
-    def _compare_with_constants(
-        self,
-        problem: TrainingProblem,
-        fits: list[BinaryFit],
-        refit: Callable[[TrainingProblem], list[BinaryFit]],
-        shares: np.ndarray | None = None,
-    ) -> None:
-        """Set `guard_`, what was compared, and the constant; both None where no guard is asked for.
-
-        refit    fits the same method to the same rows with some of the labels hidden
-        shares   (n_classes,) how often each class is expected; None: as often as among the labeled rows
-        """
-        self._constant, self.guard_ = None, None
-        if not self._is_guarded:
-            return
-        labels, matrix = problem.labels, cost_matrix(self.costs, problem.labels.classes)
-        if shares is None:
-            codes, weight = labels.codes[labels.is_labeled], problem.weight[labels.is_labeled]
-            shares = np.bincount(codes, weight, minlength=labels.n_classes)
-            shares = shares / shares.sum()
-        n_judged = count_judged(labels.n_of_class.astype(np.float64))
-        constant_costs, least = shares @ matrix, least_possible_cost(n_judged, matrix, shares)
-        names = labels.classes.tolist()
-        facts: dict[str, Any] = {
-            "constant_costs": dict(zip(names, constant_costs.tolist(), strict=True)),
-            "class_shares": dict(zip(names, shares.tolist(), strict=True)),
-            "least_possible_cost": least,
-            "n_fits": 0,
-        }
-        constant: int | None = int(constant_costs.argmin())
-        judged = np.flatnonzero(labels.is_labeled & (n_judged[labels.codes] > 0))
-        if constant_costs[constant] > least and len(judged) == 0:
-            constant, facts["own_cost"] = None, least
-        elif constant_costs[constant] > least:
-            folds, scores = _folds(judged, labels.codes), np.zeros((problem.n_rows, len(fits)))
-            has_ended = any(fit.status not in USABLE for fit in fits)  # then it is not fitted 20 times more
-            for fold in [] if has_ended else folds:
-                codes = labels.codes.copy()
-                codes[fold] = UNLABELED_CODE
-                try:
-                    held_out = refit(problem.relabel(codes))
-                    has_ended = any(fit.status not in USABLE for fit in held_out)
-                except KeyboardInterrupt:  # the fit of all labels is complete, and worth keeping
-                    has_ended = True
-                if has_ended:
-                    message = (
-                        f"The guard of {problem.name} ended early: whether a constant would cost less is not known. "
-                        "Fit again without interrupting, or with higher limits, to have it compared."
-                    )
-                    warn_caller(ConvergenceWarning(message))
-                    break
-                scores[fold] = np.stack([fit.scores[fold] for fit in held_out], axis=1)
-            if has_ended:
-                self.guard_ = facts | {"constant": None, "reason": "The fit was ended early: nothing was compared."}
-                return
-            decisions = combine(scores[judged], labels.n_classes, problem.scheme)
-            constant, found = _compare(decisions, labels.codes[judged], matrix, shares)
-            facts |= {"own_cost": found.own_cost, "best_cut_cost": found.best_cut_cost, "n_fits": len(folds)}
-        self._constant, facts["constant"] = constant, None if constant is None else names[constant]
-        self.guard_ = facts | {"reason": _reason(constant, names, facts)}
+LARGEST_C = 1e10  # what C=inf, a hard margin, is solved with, as in scikit-learn's SVC
+FOLDS_OF_PROBABILITIES = 5  # as many fits more; LIBSVM makes as many
 
 
-@with_shared_docs
 class SupervisedSVC(GuardedMixin, BaseSVC):
     """Support vector classifier of the labeled rows; unlabeled rows are allowed, and not used.
 
@@ -131,49 +65,128 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     Parameters
     ----------
     C : float, default=1.0
-        The price of a row on the wrong side of its margin.
+        The penalty of a row on the wrong side of its margin. ``inf`` is solved as 1e10.
     guard : bool, default=False
-        Where `costs` are given, compare the machine with predicting one class for every row, by the smoothed expected
-        cost of labeled rows left out of the fit, and predict the constant where it is cheaper (`guard_` says so). With
-        few labels and expensive mistakes it often is; the comparison takes one fit per label, 20 at most.
-    %(loss)s
-    %(kernel_parameters)s
-    costs : dict {class: cost of misclassifying it} or array-like of shape (n_classes, n_classes), default=None
-        What errors cost. A dictionary multiplies C for the rows of each class; every class must be named. In a matrix,
-        rows are true and columns predicted classes, in the order of `classes_`, with zeros on the diagonal. For two
-        classes it is the dictionary; for more the machine is one-sided regression, whatever `multi_class`:
-        `decision_function` is then minus the estimated cost of each class. Costs of single rows go to `fit` as
-        `sample_cost`.
-    %(class_weight)s
-    %(multi_class)s
-    %(unlabeled)s
-    %(solver)s
-    %(solver_parameters)s
-    %(verbose)s
+        Where `costs` are given, compare the SVM with predicting one class for every row, by the
+        smoothed expected cost of labeled rows left out of the fit, and predict the constant where
+        it is cheaper (`guard_` says so). With few labels and expensive mistakes it often is; the
+        comparison takes one fit per label, 20 at most.
+    probability : bool, default=False
+        Have `predict_proba`: Platt's sigmoids of the scores of labeled rows left out of five more
+        fits. As in :class:`sklearn.svm.SVC`, near the boundary the most probable class need not be
+        the one that is predicted.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        What `decision_function` returns with more than two classes: one score per class, or with
+        ``multi_class="ovo"`` one per pair of classes, as in :class:`sklearn.svm.SVC`.
+    break_ties : bool, default=True
+        Which class wins where several have as many votes of pairs: the one with the higher scores,
+        or, if False, the first of them, which :class:`sklearn.svm.SVC` does by default.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        What rows short of their margin are charged: the distance, or its square, which needs
+        ``kernel="linear"``. They are different SVMs, and neither is ever taken for the other.
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
+        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
+        returns the kernel matrix between them.
+    degree : float, default=3
+        Degree of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of the RBF, polynomial and sigmoid kernels. "scale" is 1 / (n_features *
+        variance of the training rows), each row counted by its weight; "auto" is 1 / n_features.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and sigmoid kernels.
+    costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
+        What errors cost. A dictionary multiplies C for the rows of each class; every class must be
+        named. In a matrix, rows are true and columns predicted classes, in the order of `classes_`,
+        with zeros on the diagonal. For two classes it is the dictionary; for more the machine is
+        one-sided regression, whatever `multi_class`: `decision_function` is then minus the
+        estimated cost of each class. Costs of single rows go to `fit` as `sample_cost`.
+    class_weight : dict or "balanced", default=None
+        Multiplies C for the rows of each class, as in scikit-learn: finite numbers, 0 or more, not
+        all 0. The labeled rows of a class of weight 0 take no part in training.
+    multi_class : {"auto", "ovr", "ovo"}, default="auto"
+        How more than two classes become binary problems: one per class against the rest, or one per
+        pair of classes. "auto" is "ovo" where every row of a binary problem has one of its two
+        classes, and "ovr" where unlabeled rows take part in every binary problem.
+    unlabeled : int, float, str or None, default=-1
+        The marker of rows without a label in y. Missing values and empty strings always mark them.
+    solver : {"auto", "dual", "primal"}, default="auto"
+        The form in which SVMs with ``kernel="linear"`` are solved. "dual": in the kernel. "primal":
+        in the features, for many rows; the fit has `coef_` and no support vectors. "auto": "primal"
+        for dense rows from 2,000 on and ten times the number of features, for sparse rows from
+        5,000 on, and for the squared hinge.
+    tol : float, default=1e-3
+        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
+        in float64.
+    max_iter : int, default=None
+        Most solver steps for each binary problem, all its rounds together. None: until it has
+        converged.
+    time_limit : float, default=None
+        Most seconds for the whole fit. None: no limit. The best model so far is kept when a limit
+        is reached.
+    cache_size : float, default=None
+        Megabytes for kernel rows, or for inner products of rows that a linear SVM in its primal
+        form keeps. None: half of the free memory. More is faster, less always works.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
+        install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.
+    verbose : bool, default=False
+        Print progress.
 
     Attributes
     ----------
-    %(classes)s
-    %(machine)s
-    %(transduction)s
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training rows with a nonzero coefficient.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
+        Those rows; empty with a precomputed kernel.
+    n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class, by the label that each row was trained with.
+    dual_coef_ : ndarray of shape (n_problems, n_support)
+        Signed coefficients of the support vectors, one line per binary problem.
+    intercept_ : ndarray of shape (n_problems,)
+        The constant of each decision function.
+    coef_ : ndarray of shape (n_problems, n_features)
+        Weights of the features; only with a linear kernel.
+    gap_ : ndarray of shape (n_problems,)
+        How far from optimal each solution may be: the largest violation of the optimality
+        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
+        objective.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: its own, or the one that the fit gives it.
+    labeled_iter_ : ndarray of shape (n_samples,)
+        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
+        predicted.
     guard_ : dict or None
-        What the guard compared and chose: the expected cost per row of the machine (``own_cost``), of its best cut
-        (``best_cut_cost``) and of each constant (``constant_costs``), the ``constant`` chosen or None, and a sentence
-        (``reason``); None where no guard was asked for. Where a constant was chosen `predict` gives it, and
-        `decision_function` ranks the rows as before, with all of them on its side of 0.
-    %(course)s
+        What the guard compared and chose: the expected cost per row of the SVM (``own_cost``),
+        of its best cut (``best_cut_cost``) and of each constant (``constant_costs``), the
+        ``constant`` chosen or None, and a sentence (``reason``); None without a guard.
+        Where a constant was chosen `predict` gives it, and `decision_function` ranks the rows as
+        before, with all of them on its side of 0.
+    history_ : list of RoundRecord
+        One record per round: the binary problem, solver steps, gap, seconds, objective and the
+        method's own details.
+    n_iter_ : int
+        Solver steps over all binary problems.
+    termination_condition_ : str
+        Why the fit ended: "converged", or what came first.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features seen during fit; only where X has string column names.
 
     See Also
     --------
     PreferenceSVC : Keeps a minimum precision or recall.
     TransductiveSVC : Uses the unlabeled rows.
-    sklearn.svm.SVC : The same machine without unlabeled rows and costs.
+    sklearn.svm.SVC : The same SVM without unlabeled rows and costs.
 
     References
     ----------
     .. [1] C. Cortes and V. Vapnik, "Support-vector networks", Machine Learning 20, 1995.
        :doi:`10.1007/BF00994018`
-    .. [2] H.-H. Tu and H.-T. Lin, "One-sided support vector regression for multiclass cost-sensitive
+    .. [2] H.-H. Tu and H.-T. Lin, "One-sided support vector regression for multiclass
+       cost-sensitive
        classification", ICML 2010.
 
     Examples
@@ -189,7 +202,11 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
         **FORM_CONSTRAINTS,
+        "C": [Interval(Real, 0, None, closed="right")],
         "guard": ["boolean"],
+        "probability": ["boolean"],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean"],
     }
 
     def __init__(
@@ -197,6 +214,9 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         C: float = 1.0,
         *,
         guard: bool = False,
+        probability: bool = False,
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        break_ties: bool = True,
         loss: Loss = "hinge",
         kernel: Kernel = "rbf",
         degree: float = 3,
@@ -234,97 +254,210 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         self.loss = loss
         self.solver = solver
         self.guard = guard
+        self.probability = probability
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         is_labeled = problem.labels.is_labeled
         labeled = problem.with_auto_scheme("ovo").select(is_labeled).settle_form()
         formula = labeled.formula()
-        kernel = labeled.kernel_rows(formula) if self._is_guarded else None  # shared with the fits of the guard
+        # Shared with the fits of the guard and of the probabilities.
+        is_shared = self._is_guarded or self.probability
+        kernel = labeled.machine_rows(formula) if is_shared else None
         fits = self._fit_labeled(labeled, formula, kernel)
-        self._compare_with_constants(labeled, fits, partial(self._fit_labeled, formula=formula, kernel=kernel))
+        self._compare_with_constants(
+            labeled, fits, partial(self._fit_labeled, formula=formula, kernel=kernel)
+        )
+        self._sigmoids = self._fit_sigmoids(labeled, formula, kernel) if self.probability else None
         return MethodFit([spread(fit, is_labeled) for fit in fits], formula, labeled.scheme)
 
+    def _fit_sigmoids(
+        self, labeled: TrainingProblem, formula: Formula, kernel: MachineRows | None
+    ) -> np.ndarray | None:
+        """Platt's sigmoids of the decisions on rows left out: (1, 2), or with more than two classes
+        (n_classes, 2). None where a fit was ended early.
+        """
+        labels = labeled.labels
+        # Copies of a row are left out together, and folds are dealt out by content: a row of weight
+        # 2 is two rows, wherever they are. The only row of a class can't be left out.
+        copies = find_equal_rows(labeled.X, labels.codes)
+        order = content_order(labeled.X, labels.codes[copies.first], rows=copies.first)
+        codes_in_order = hide_single_rows(labels.codes[copies.first][order])
+        fold_of_group = np.empty(len(order), dtype=np.intp)
+        fold_of_group[order] = assign_folds(codes_in_order, FOLDS_OF_PROBABILITIES)[0]
+        fold = fold_of_group[copies.group]
+
+        def score_left_out(train: np.ndarray, test: np.ndarray) -> np.ndarray | None:
+            codes = labels.codes.copy()
+            codes[test] = UNLABELED_CODE
+            fits = self._fit_labeled(labeled.relabel(codes), formula, kernel)
+            has_ended = any(fit.status not in (*USABLE, Status.MAX_ITER) for fit in fits)
+            return None if has_ended else np.stack([fit.scores[test] for fit in fits], axis=1)
+
+        left_out = cross_fit(list_folds(fold), score_left_out, labeled.n_rows)
+        if not left_out.is_complete or not left_out.n_fits:
+            return None
+        tested = np.flatnonzero(fold >= 0)
+        decisions = combine(left_out.scores[tested], labels.n_classes, labeled.scheme)
+        columns = decisions.reshape(len(tested), -1)
+        positives = [1] if labels.n_classes == 2 else range(labels.n_classes)
+        return np.array(
+            [
+                fit_sigmoid(scores, labels.sign(positive)[tested], labeled.weight[tested])
+                for scores, positive in zip(columns.T, positives, strict=True)
+            ]
+        )
+
+    def _why_no_probabilities(self) -> str:
+        name = type(self).__name__
+        if not self.probability:
+            return f"predict_proba needs probability=True: fit {name}(probability=True)."
+        return ""
+
+    @available_if(has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class; only with ``probability=True``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, or with ``kernel="precomputed"`` the kernel values between them and the
+            training rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            One column per class, in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        if self._sigmoids is None:
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False, or when a fit"
+                " was ended early: fit again with probability=True."
+            )
+        if is_dask(X):
+            return map_lazily(self.predict_proba, X, len(self.classes_), np.float64)
+        decisions = combine(self._raw_scores(X), len(self.classes_), self._scheme)
+        return probabilities_of(decisions.reshape(len(decisions), -1), self._sigmoids)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return signed scores; the largest wins.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, or with ``kernel="precomputed"`` the kernel values between them and the
+            training rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
+            With two classes one score per row, above 0 for the second; with more, one per row and
+            class, or with ``decision_function_shape="ovo"`` one per pair of classes, above 0 for
+            the first of the pair.
+        """
+        if self.decision_function_shape == "ovr":
+            return super().decision_function(X)
+        check_is_fitted(self)
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            return super().decision_function(X)
+        if self._scheme != "ovo":
+            raise ValueError(
+                "decision_function_shape='ovo' needs a fit of pairs of classes: multi_class='ovo',"
+                " and no costs of pairs."
+            )
+        if is_dask(X):
+            n_pairs = n_classes * (n_classes - 1) // 2
+            return map_lazily(self.decision_function, X, n_pairs, np.float64)
+        return self._raw_scores(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, or with ``kernel="precomputed"`` the kernel values between them and the
+            training rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        check_is_fitted(self)
+        is_usual = self.break_ties and self.decision_function_shape == "ovr"
+        if is_usual or len(self.classes_) == 2 or is_dask(X):
+            return super().predict(X)
+        decisions = self._decide(self._raw_scores(X))
+        if not self.break_ties and self._scheme == "ovo" and self._constant is None:
+            decisions = np.round(decisions)  # the votes alone: scores add less than half of one
+        return self.classes_[winning_codes(decisions)]
+
     def _fit_stream(self, problem: StreamProblem) -> MethodFit:
-        if self._is_guarded:
-            raise ValueError("guard=True needs the labeled rows in memory.")
+        for name in ("guard", "probability"):
+            if getattr(self, name) and (name != "guard" or self._is_guarded):
+                raise ValueError(f"{name}=True needs the labeled rows in memory.")
         self._constant, self.guard_ = None, None
+        self._sigmoids = None
         return problem.fit_pairs("ovo", self._fit_stream_pair)
 
     def _fit_stream_pair(self, pair: Pair, rounds: StreamRounds) -> BinaryFit:
         with rounds.until_stopped():
-            prices = ClassPrices(pair.positive, pair.negative, self.C * rounds.problem.price)
+            prices = ClassPrices(
+                pair.positive, pair.negative, self._finite_C * rounds.problem.price
+            )
             rounds.solve_prices(prices, rounds.problem.labeled_rows())
         rounds.history.append(record_of(rounds.task.watch.name, rounds.solution))
         return rounds.fit()
 
-    def _fit_labeled(self, problem: TrainingProblem, formula: Formula, kernel: KernelRows | None) -> list[BinaryFit]:
-        """Solve for the distinct rows where many repeat, and deal the coefficients out to the copies."""
-        repeats = find_repeats(problem.X, problem.labels.codes) if are_copies_alike(problem) else None
+    def _fit_labeled(
+        self, problem: TrainingProblem, formula: Formula, kernel: MachineRows | None
+    ) -> list[BinaryFit]:
+        """Solve for the distinct rows where many repeat, and deal the coefficients out to the
+        copies.
+        """
+        repeats = (
+            find_repeats(problem.X, problem.labels.codes) if are_copies_alike(problem) else None
+        )
         merged, kernel = (problem, kernel) if repeats is None else (repeats.merge(problem), None)
         if problem.costs.matrix is None:
             shared: dict[str, Any] = {"kernel": kernel, "is_frugal": kernel is None}
-            fits = fit_pairs(merged, formula, self._fit_binary, fit_together=self._fit_together, **shared)
+            fits = fit_pairs(
+                merged, formula, self._fit_binary, fit_together=self._fit_together, **shared
+            )
         else:  # the regression of each class
-            kernel = merged.kernel_rows(formula) if kernel is None else kernel
+            kernel = merged.machine_rows(formula) if kernel is None else kernel
             with merged.progress.whole_fit("one-sided regression") as watch:
                 labeler = Labeler(merged, kernel, watch)
                 labeler.solve(merged.labels.codes, self._box(merged))
             fits = labeler.fits(labeler.records())
         if repeats is None:
             return fits
-        box, merged_box = self._box(problem), self._box(merged)
+        box = self._box(problem)
+        merged_box = self._box(merged)
         return [repeats.deal(fit, box, merged_box) for fit in fits]
 
+    @property
+    def _finite_C(self) -> float:
+        return min(self.C, LARGEST_C)
+
     def _box(self, problem: TrainingProblem) -> np.ndarray:
-        return self.C * (problem.weight * problem.costs.price(problem.labels.codes))
+        return self._finite_C * (problem.weight * problem.costs.price(problem.labels.codes))
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
         return self._fit_together([task])[0]
 
     def _fit_together(self, tasks: list[BinaryTask]) -> list[BinaryFit]:
         """Solve several tasks on the same rows, on a device as one batch."""
-        machines = [hinge_problem(task.kernel, task.sign, self.C * task.weight) for task in tasks]
-        limits = tasks[0].limits.of_solve(callback=tasks[0].watch.look)
-        solutions = solver_of_many(machines)(machines, None, **limits)
-        return [
-            fit_of(found, [record_of(task.watch.name, found)]) for task, found in zip(tasks, solutions, strict=True)
+        machines = [
+            hinge_problem(task.kernel, task.sign, self._finite_C * task.weight) for task in tasks
         ]
-
-
-def _folds(rows: np.ndarray, codes: np.ndarray) -> list[np.ndarray]:
-    """Rows to hold out together: one by one while they are few, else dealt out class by class."""
-    rows = rows[np.argsort(codes[rows], kind="stable")]
-    n_folds = min(len(rows), MOST_FITS)
-    return [rows[k::n_folds] for k in range(n_folds)]
-
-
-def _compare(decisions: np.ndarray, codes: np.ndarray, costs: np.ndarray, shares: np.ndarray) -> tuple[int | None, Any]:
-    """The constant to predict, or None, and the verdict; for two classes decisions are scores of the second."""
-    if len(costs) > 2:
-        found = guard_classes(decisions, codes, costs, shares)
-        return found.constant, found
-    verdict = guard(decisions, 2 * codes - 1, costs=(costs[1, 0], costs[0, 1]), positive_share=float(shares[1]))
-    return {None: None, "negative": 0, "positive": 1}[verdict.constant], verdict
-
-
-def _reason(constant: int | None, names: list[Any], facts: dict[str, Any]) -> str:
-    """One sentence for the reader."""
-    cheapest = min(facts["constant_costs"], key=facts["constant_costs"].get) if constant is None else names[constant]
-    constant_cost = facts["constant_costs"][cheapest]
-    if constant is None and facts["n_fits"] == 0:
-        return (
-            "No class has two labels, so no fit could be judged. A machine that is right on every second row of "
-            f"each class is expected to cost {facts['own_cost']:.3g} per row; predicting {cheapest!r} for every row, "
-            f"{constant_cost:.3g}."
-        )
-    if facts["n_fits"] == 0:
-        return (
-            f"Predicting {cheapest!r} for every row is expected to cost {constant_cost:.3g} per row; with so few "
-            "labels even a classifier that makes no error on them is expected to cost "
-            f"{facts['least_possible_cost']:.3g}."
-        )
-    verb = "costs no more than" if constant is not None else "costs more than"
-    return (
-        f"Predicting {cheapest!r} for every row ({constant_cost:.3g} per row) {verb} the machine is expected to at its "
-        f"best ({facts['best_cut_cost']:.3g}), judged on labeled rows that {facts['n_fits']} fits had not seen."
-    )
+        limits = tasks[0].limits.of_solve(callback=tasks[0].watch.look)
+        solutions = solve_machines(machines, **limits)
+        return [
+            fit_of(found, [record_of(task.watch.name, found)])
+            for task, found in zip(tasks, solutions, strict=True)
+        ]

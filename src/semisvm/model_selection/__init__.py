@@ -1,23 +1,12 @@
 """Model selection where some rows have no label: they may train, and they are never tested."""
 
-from semisvm.model_selection.calibration import ScoreCalibrator, SemiSupervisedCalibratedClassifierCV
-from semisvm.model_selection.cross_fit import (
-    OutOfFoldScores,
-    assign_folds,
-    collect_scores,
-    cross_fit,
-    cross_fit_scores,
-    hide_single_rows,
-    list_folds,
-)
-from semisvm.model_selection.fair_sample import FairSampleCheck, check_fair_sample, random_fold_scores
-from semisvm.model_selection.scoring import (
-    LabeledRowsScoreMixin,
+from semisvm.model_selection.calibration import SemiSupervisedCalibratedClassifierCV
+from semisvm.model_selection.cross_fit import OutOfFoldScores, cross_fit_scores
+from semisvm.model_selection.fair_sample import FairSampleCheck, check_fair_sample
+from semisvm.model_selection.parts import Split, hide, split
+from semisvm.model_selection.scoring import pu_auc
+from semisvm.model_selection.splitters import (
     PositiveUnlabeledKFold,
-    accuracy_on_labeled_rows,
-    pu_auc,
-)
-from semisvm.model_selection.split import (
     SemiSupervisedGroupKFold,
     SemiSupervisedKFold,
     SemiSupervisedShuffleSplit,
@@ -25,22 +14,16 @@ from semisvm.model_selection.split import (
 
 __all__ = [
     "FairSampleCheck",
-    "LabeledRowsScoreMixin",
     "OutOfFoldScores",
     "PositiveUnlabeledKFold",
-    "ScoreCalibrator",
     "SemiSupervisedCalibratedClassifierCV",
     "SemiSupervisedGroupKFold",
     "SemiSupervisedKFold",
     "SemiSupervisedShuffleSplit",
-    "accuracy_on_labeled_rows",
-    "assign_folds",
+    "Split",
     "check_fair_sample",
-    "collect_scores",
-    "cross_fit",
     "cross_fit_scores",
-    "hide_single_rows",
-    "list_folds",
+    "hide",
     "pu_auc",
-    "random_fold_scores",
+    "split",
 ]

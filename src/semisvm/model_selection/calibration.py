@@ -1,13 +1,16 @@
 """Probabilities from out-of-fold scores, where some rows have no label.
 
-scikit-learn's `CalibratedClassifierCV` takes its classes from all of y. With unlabeled rows in y the marker -1 becomes
-a class: a two-class model has one column of scores, which is then fitted to the wrong class, and the probabilities of
-the first class come out as 1 for every row. For that reason the splitters of this package refuse to work inside it.
+scikit-learn's `CalibratedClassifierCV` takes its classes from all of y. With unlabeled rows in y
+the marker -1 becomes a class: a two-class model has one column of scores, which is then fitted to
+the wrong class, and the probabilities of the first class come out as 1 for every row. For that
+reason the splitters of this package refuse to work inside it.
 
-`SemiSupervisedCalibratedClassifierCV` does it in two steps that leave the marker out: `cross_fit_scores` scores every
-labeled row by a fit that has not seen its label, and scikit-learn's own calibrators are fitted to these scores.
+`SemiSupervisedCalibratedClassifierCV` does it in two steps that leave the marker out:
+`cross_fit_scores` scores every labeled row by a fit that has not seen its label, and scikit-learn's
+own calibrators are fitted to these scores.
 
-`fit_sigmoid` is Platt's sigmoid alone, for those who have scores of labels left out and need no calibrator to keep.
+`fit_sigmoid` is Platt's sigmoid alone, for those who have scores of labels left out and need no
+calibrator to keep.
 """
 
 from __future__ import annotations
@@ -23,35 +26,42 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.validation import check_is_fitted
 
-from semisvm.labels import Labels, encode
+from semisvm.labels import Labels, encode, refuse_marker_as_class
 from semisvm.model_selection.cross_fit import cross_fit_scores
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
-from semisvm.model_selection.split import SemiSupervisedKFold
-from semisvm.shared_docs import with_shared_docs
+from semisvm.model_selection.splitters import SemiSupervisedKFold
 from semisvm.sklearn_private import HasMethods, StrOptions, fit_context, num_samples
 
 MOST_FOLDS = 5
 PROBABLE = 1e-9, 1 - 1e-9  # where the search for a sigmoid may begin
+# Widths of the classes (`usual_range`) from a median on, beyond which a score is far out. With 1, 2
+# and 3 a score of 18 among scores below 2 left the probabilities a range of .73, .66 and .61 in
+# place of .05. 2 is between: less cuts more of ordinary scores, which was not measured.
+FAR_OUT = 2.0
 
 
-class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class SemiSupervisedCalibratedClassifierCV(
+    LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
+):
     """Probabilities for a classifier that learns from labeled and unlabeled rows.
 
-    The classifier is fitted on all rows. In addition, one fit per fold scores the labeled rows that it has not seen,
-    and a calibrator is fitted to these out-of-fold scores. Where every row has a label, this is what
-    `CalibratedClassifierCV(ensemble=False)` does.
+    The classifier is fitted on all rows. In addition, one fit per fold scores the labeled rows that
+    it has not seen, and a calibrator is fitted to these out-of-fold scores. Where every row has a
+    label, this is what `CalibratedClassifierCV(ensemble=False)` does.
 
     Parameters
     ----------
     estimator : classifier
         With `decision_function`; it is cloned.
     method : {"sigmoid", "isotonic", "temperature"}, default="sigmoid"
-        The calibrator, as in scikit-learn's `CalibratedClassifierCV`. "isotonic" needs many labels (about 1000).
+        The calibrator, as in scikit-learn's `CalibratedClassifierCV`. "isotonic" needs many labels
+        (about 1000), "temperature" scikit-learn 1.8 or newer.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        A splitter or splits that test every labeled row once. An int k means `SemiSupervisedKFold(k)`. None means five
-        folds, fewer where a class has fewer labeled rows.
+        A splitter or splits that test every labeled row once. An int k means
+        `SemiSupervisedKFold(k)`. None means five folds, fewer where a class has fewer labeled rows.
     unlabeled : number, string or None, default=-1
-        The marker of rows without a label; see `semisvm.labels`. The estimator must use the same one.
+        The marker of rows without a label; see `semisvm.labels`. The estimator must use the same
+        one.
 
     Attributes
     ----------
@@ -92,21 +102,25 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
         "unlabeled": "no_validation",
     }
 
-    def __init__(self, estimator: Any, *, method: str = "sigmoid", cv: Any = None, unlabeled: Any = -1):
+    def __init__(
+        self, estimator: Any, *, method: str = "sigmoid", cv: Any = None, unlabeled: Any = -1
+    ):
         self.estimator = estimator
         self.method = method
         self.cv = cv
         self.unlabeled = unlabeled
 
     @fit_context(prefer_skip_nested_validation=False)
-    @with_shared_docs
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit the classifier on all rows and the calibrator on out-of-fold scores.
 
         Parameters
         ----------
-        %(rows)s
-        %(labels)s
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            A label for each row, the marker `unlabeled` where there is none. Which tools of
+            scikit-learn take such a target: :doc:`/scikit-learn`.
         sample_weight : array-like of shape (n_samples,), optional
             One weight per row, for the classifier and for the calibrator.
         groups : array-like of shape (n_samples,), optional
@@ -114,23 +128,29 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
 
         Returns
         -------
-        %(fitted_self)s
+        self : object
+            The fitted estimator.
         """
         X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.estimator_ = clone(self.estimator).fit(X, y, **weights)
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else num_samples(X))
         cv = self._splitter(labels)
-        scores = cross_fit_scores(self.estimator, X, y, cv=cv, groups=groups, sample_weight=sample_weight)
+        scores = cross_fit_scores(
+            self.estimator, X, y, cv=cv, groups=groups, sample_weight=sample_weight
+        )
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        tested = np.flatnonzero(labels.is_labeled & ~np.isnan(scores.reshape(len(scores), -1)[:, 0]))
+        tested = np.flatnonzero(
+            labels.is_labeled & ~np.isnan(scores.reshape(len(scores), -1)[:, 0])
+        )
         weight = None if sample_weight is None else np.asarray(sample_weight)[tested]
         self.calibrator_ = ScoreCalibrator(labels.classes, self.method).fit(
             scores[tested], labels.decode(labels.codes[tested]), sample_weight=weight
         )
-        self.classes_, self.out_of_fold_scores_ = labels.classes, scores
+        self.classes_ = labels.classes
+        self.out_of_fold_scores_ = scores
         return self
 
     def _splitter(self, labels: Labels) -> Any:
@@ -139,51 +159,76 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
         n_splits = max(2, min(MOST_FOLDS, labels.rarest[1])) if self.cv is None else int(self.cv)
         return SemiSupervisedKFold(n_splits, unlabeled=self.unlabeled)
 
-    @with_shared_docs
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class.
 
         Parameters
         ----------
-        %(rows)s
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
-        %(probabilities)s
+        probabilities : ndarray of shape (n_samples, n_classes)
+            One column per class, in the order of `classes_`.
         """
         check_is_fitted(self)
+        refuse_marker_as_class(self.unlabeled)
         return self.calibrator_.predict_proba(self.estimator_.decision_function(X))
 
-    @with_shared_docs
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            One column per class, in the order of `classes_`.
+        """
+        return np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
+
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class of each row.
 
         Parameters
         ----------
-        %(rows)s
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
-        %(predicted)s
+        y : ndarray of shape (n_samples,)
+            Class labels.
         """
         check_is_fitted(self)
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        decision = self.decision_function(X)
+        codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
+        return self.classes_[codes]
 
-    @with_shared_docs
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the scores of the classifier, which are not calibrated.
+        """Return what `predict` compares: probabilities, or with two classes their difference.
+
+        The scores that are not calibrated are those of `estimator_`.
 
         Parameters
         ----------
-        %(rows)s
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            What `estimator_.decision_function` returns.
+            With two classes the probability of the second minus that of the first, above 0 where
+            the second is predicted; with more, the probabilities.
         """
-        check_is_fitted(self)
-        return self.estimator_.decision_function(X)
+        probabilities = self.predict_proba(X)
+        if len(self.classes_) == 2:
+            return probabilities[:, 1] - probabilities[:, 0]
+        return probabilities
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -236,8 +281,11 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):
 
         self.classes_ = np.asarray(self.classes)
         scores = np.asarray(scores, dtype=np.float64).reshape(len(scores), -1)
-        # Two folds of a classifier that learns nothing: the calibrators are fitted to the scores as they are.
-        self.calibrated_ = CalibratedClassifierCV(_GivenScores(self.classes_), method=self.method, cv=2, ensemble=False)
+        # Two folds of a classifier that learns nothing: the calibrators are fitted to the scores as
+        # they are.
+        self.calibrated_ = CalibratedClassifierCV(
+            _GivenScores(self.classes_), method=self.method, cv=2, ensemble=False
+        )
         with config_context(enable_metadata_routing=False):  # the weights are for the calibrators
             self.calibrated_.fit(scores, y, sample_weight=sample_weight)
         return self
@@ -255,7 +303,9 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):
         probabilities : ndarray of shape (n, n_classes)
             One column per class, in the order of `classes_`.
         """
-        return self.calibrated_.predict_proba(np.asarray(scores, dtype=np.float64).reshape(len(scores), -1))
+        return self.calibrated_.predict_proba(
+            np.asarray(scores, dtype=np.float64).reshape(len(scores), -1)
+        )
 
     def predict(self, scores: np.ndarray) -> np.ndarray:
         """Return the most probable class.
@@ -274,7 +324,9 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):
 
 
 class _GivenScores(ClassifierMixin, BaseEstimator):
-    """A classifier whose features are its scores: what scikit-learn's calibrators are fitted around."""
+    """A classifier whose features are its scores: what scikit-learn's calibrators are fitted
+    around.
+    """
 
     def __init__(self, classes: np.ndarray):
         self.classes = classes
@@ -290,41 +342,96 @@ class _GivenScores(ClassifierMixin, BaseEstimator):
 
 
 def fit_sigmoid(
-    scores: np.ndarray, sign: np.ndarray, weight: np.ndarray | None = None, *, steepest: float | None = None
+    scores: np.ndarray,
+    sign: np.ndarray,
+    weight: np.ndarray | None = None,
+    *,
+    steepest: float | None = None,
 ) -> tuple[float, float]:
-    """Return the slope and the offset of P(positive | s) = 1 / (1 + exp(-(slope s + offset))), by Platt's method.
+    """Return the slope and the offset of P(positive | s) = 1 / (1 + exp(-(slope s + offset))), by
+    Platt's method.
 
-    They maximize the likelihood of smoothed targets, (n+ + 1) / (n+ + 2) for positives and 1 / (n- + 2) for negatives,
-    where a row counts by its weight. The slope is not negative, so that a higher score is never less probable, and at
-    most `steepest` per standard deviation of the scores. (J. Platt, "Probabilistic outputs for support vector machines
-    and comparisons to regularized likelihood methods", Advances in Large Margin Classifiers, 1999.)
+    They maximize the likelihood of smoothed targets, (n+ + 1) / (n+ + 2) for positives and 1 / (n-
+    + 2) for negatives, where a row counts by its weight. The slope is not negative, so that a
+    higher score is never less probable, and at most `steepest` per standard deviation of the
+    scores. A single score far from all others would flatten the sigmoid, because its loss grows
+    with its distance: scores beyond `usual_range` count as its ends. (J. Platt, "Probabilistic
+    outputs for support vector machines and comparisons to regularized likelihood methods",
+    Advances in Large Margin Classifiers, 1999.)
     """
     from scipy.optimize import minimize
 
     weight = np.ones(len(scores)) if weight is None else weight
-    n_positive, n_negative = float(weight[sign > 0].sum()), float(weight[sign < 0].sum())
-    target = np.where(sign > 0, (n_positive + 1) / (n_positive + 2), 1 - (n_negative + 1) / (n_negative + 2))
+    scores = np.clip(scores, *usual_range(scores, sign, weight))
+    n_positive = float(weight[sign > 0].sum())
+    n_negative = float(weight[sign < 0].sum())
+    target = np.where(
+        sign > 0, (n_positive + 1) / (n_positive + 2), 1 - (n_negative + 1) / (n_negative + 2)
+    )
     share = weight / weight.sum()
     center = float(share @ scores)
-    largest = float(np.abs(scores - center).max()) or 1.0  # the squares of huge scores would overflow
+    largest = (
+        float(np.abs(scores - center).max()) or 1.0
+    )  # the squares of huge scores would overflow
     scale = largest * float(np.sqrt(share @ ((scores - center) / largest) ** 2)) or 1.0
     z = (scores - center) / scale
 
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         u = parameters[0] * z + parameters[1]
         residual = share * (expit(u) - target)
-        return float(share @ (np.logaddexp(0, u) - target * u)), np.array([residual @ z, residual.sum()])
+        return float(share @ (np.logaddexp(0, u) - target * u)), np.array(
+            [residual @ z, residual.sum()]
+        )
 
-    start, within = [0.0, logit(np.clip(share @ target, *PROBABLE))], [(0, steepest), (None, None)]
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=within, options={"ftol": 1e-12, "gtol": 1e-8})
+    start = [0.0, logit(np.clip(share @ target, *PROBABLE))]
+    within = [(0, steepest), (None, None)]
+    found = minimize(
+        loss,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=within,
+        options={"ftol": 1e-12, "gtol": 1e-8},
+    )
     slope = float(found.x[0] / scale)
     return slope, float(found.x[1] - slope * center)
 
 
+def usual_range(scores: np.ndarray, sign: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
+    """Return the ends beyond which a score says no more than the end itself.
+
+    They are FAR_OUT widths below the lower and above the higher of the two classes' medians, where
+    the width is the largest of their interquartile ranges and the distance of their medians. So
+    rows of the rarer class, and labels that are wrong, are inside.
+    """
+    quartiles = [
+        _quartiles(scores[mask], weight[mask])
+        for mask in ((sign > 0) & (weight > 0), (sign < 0) & (weight > 0))
+        if mask.any()
+    ]
+    medians = [middle for _, middle, _ in quartiles]
+    width = max(max(high - low for low, _, high in quartiles), max(medians) - min(medians))
+    if not 0 < width < np.inf:
+        return -np.inf, np.inf
+    return min(medians) - FAR_OUT * width, max(medians) + FAR_OUT * width
+
+
+def _quartiles(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The scores below which a quarter, half and three quarters of the weight lie."""
+    order = np.argsort(scores, kind="stable")
+    reached = np.cumsum(weight[order])
+    places = np.searchsorted(reached, np.array([0.25, 0.5, 0.75]) * reached[-1])
+    return scores[order[np.minimum(places, len(order) - 1)]]
+
+
 def probabilities_of(scores: np.ndarray, sigmoids: np.ndarray) -> np.ndarray:
-    """One column per class, from scores of the binary problems (n, n_problems) by their sigmoids (n_problems, 2)."""
+    """One column per class, from scores of the binary problems (n, n_problems) by their sigmoids
+    (n_problems, 2).
+    """
     positive = expit(scores * sigmoids[:, 0] + sigmoids[:, 1])
     if positive.shape[1] == 1:
         return np.hstack([1 - positive, positive])
     total = positive.sum(axis=1, keepdims=True)
-    return np.divide(positive, total, out=np.full_like(positive, 1 / positive.shape[1]), where=total > 0)
+    return np.divide(
+        positive, total, out=np.full_like(positive, 1 / positive.shape[1]), where=total > 0
+    )

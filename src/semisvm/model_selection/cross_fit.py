@@ -2,20 +2,23 @@
 
     codes      (n,)   the class of each row, as a number; -1 for rows without a label
     fold       (n,)   the number of the fold that tests a row; -1 for rows that are never tested
-    folds             a list of (train, test), two arrays of row indices each, as scikit-learn's splitters yield them
+    folds             a list of (train, test), two arrays of row indices each, as scikit-learn's
+                      splitters yield them
     scores     (n,) or (n, k)   out-of-fold scores; NaN for rows that are never tested
 
-Cross-fitting has two steps, and both are here for the whole library. The first makes folds: `assign_folds` deals the
-labeled rows out, class by class, and `list_folds` turns the numbers of the folds into (train, test). The splitters
-(`SemiSupervisedKFold` and the others) make folds too. The second fits once per fold and collects the scores:
-`cross_fit` calls a function `(train, test) -> scores of test`, and `collect_scores` does the collecting alone, for
-callers that train all folds in one batch.
+Cross-fitting has two steps, and both are here for the whole library. The first makes folds:
+`assign_folds` deals the labeled rows out, class by class, and `list_folds` turns the numbers of the
+folds into (train, test). The splitters (`SemiSupervisedKFold` and the others) make folds too. The
+second fits once per fold and collects the scores: `cross_fit` calls a function
+`(train, test) -> scores of test`, and `collect_scores` does the collecting alone, for callers that
+train all folds in one batch.
 
-What "train" means is up to that function. It may fit on the training rows only, or it may fit on all rows with the
-labels of the tested rows hidden: the tested rows then train as unlabeled rows.
+What "train" means is up to that function. It may fit on the training rows only, or it may fit on
+all rows with the labels of the tested rows hidden: the tested rows then train as unlabeled rows.
 
-`cross_fit_scores` puts the steps together for any classifier. scikit-learn's `cross_val_predict` can't be used here: it
-refuses every splitter that leaves a row untested, and unlabeled rows are never tested.
+`cross_fit_scores` puts the steps together for any classifier. scikit-learn's `cross_val_predict`
+can't be used here: it refuses every splitter that leaves a row untested, and unlabeled rows are
+never tested.
 """
 
 from __future__ import annotations
@@ -43,8 +46,8 @@ class OutOfFoldScores:
     n_fits : int
         How many folds were fitted to the end.
     is_complete : bool
-        Whether all folds were. Where it is False, a fold was interrupted or reached a limit, no later fold was tried,
-        and the scores of the missing folds are NaN.
+        Whether all folds were. Where it is False, a fold was interrupted or reached a limit, no
+        later fold was tried, and the scores of the missing folds are NaN.
     """
 
     scores: np.ndarray
@@ -62,24 +65,27 @@ def assign_folds(
 ) -> np.ndarray:
     """Deal the labeled rows out to folds, class by class.
 
-    Dealing continues from class to class, so that the sizes of any two folds differ by at most one row, and so do the
-    numbers of rows of one class in them.
+    Dealing continues from class to class, so that the sizes of any two folds differ by at most one
+    row, and so do the numbers of rows of one class in them.
 
     Parameters
     ----------
     codes : ndarray of shape (n,)
-        The class of each row. Rows with a negative code are never tested. To keep more rows from being tested, such as
-        the only row of a class, give them the code -1 (`hide_single_rows`).
+        The class of each row. Rows with a negative code are never tested. To keep more rows from
+        being tested, such as the only row of a class, give them the code -1 (`hide_single_rows`).
     n_folds : int
-        The number of folds, at least 1. It is lowered to the number of rows that are dealt out, which makes each row a
-        fold of its own: leave-one-out while there are at most `n_folds` rows.
+        The number of folds, at least 1. It is lowered to the number of rows that are dealt out,
+        which makes each row a fold of its own: leave-one-out while there are at most `n_folds`
+        rows.
     rng : Generator or RandomState, optional
-        Shuffles the rows of each class before they are dealt out. None: they are dealt out in their order.
+        Shuffles the rows of each class before they are dealt out. None: they are dealt out in their
+        order.
     n_draws : int, default=1
-        How many times folds are made. With few labels, much of the noise in out-of-fold scores comes from the draw.
+        How many times folds are made. With few labels, much of the noise in out-of-fold scores
+        comes from the draw.
     every_class_in_every_fold : bool, default=False
-        Lower the number of folds to the size of the smallest class, so that every fold tests every class. A class with
-        a single row is then an error.
+        Lower the number of folds to the size of the smallest class, so that every fold tests every
+        class. A class with a single row is then an error.
 
     Returns
     -------
@@ -89,7 +95,7 @@ def assign_folds(
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.model_selection import assign_folds
+    >>> from semisvm.model_selection.cross_fit import assign_folds
     >>> assign_folds(np.array([0, 0, 1, 1, 1, -1]), 2)
     array([[ 0,  1,  0,  1,  0, -1]])
     """
@@ -102,51 +108,38 @@ def assign_folds(
     if every_class_in_every_fold:
         if min(sizes, default=0) < 2 or len(sizes) < 2:
             raise ValueError(
-                "Out-of-fold scores need at least 2 labeled rows of each of at least 2 classes, but the classes have "
-                f"{sizes} labeled rows. Label more rows."
+                "Out-of-fold scores need at least 2 labeled rows of each of at least 2 classes,"
+                f" but the classes have {sizes} labeled rows. Label more rows."
             )
         n_folds = min(n_folds, *sizes)
     fold = np.full((n_draws, len(codes)), -1)
     for draw in fold:
         n_dealt = 0
         for rows in rows_of_class:
-            draw[rows if rng is None else rng.permutation(rows)] = (n_dealt + np.arange(len(rows))) % n_folds
+            draw[rows if rng is None else rng.permutation(rows)] = (
+                n_dealt + np.arange(len(rows))
+            ) % n_folds
             n_dealt += len(rows)
     return fold
 
 
 def hide_single_rows(codes: np.ndarray) -> np.ndarray:
-    """Give the code -1 to the only row of a class: every fold then trains on every class.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-        The class of each row, -1 for rows without a label.
-
-    Returns
-    -------
-    codes : ndarray of shape (n,)
-        A copy in which every class has at least two rows or none.
-    """
+    """Return codes with -1 for the only row of a class: every fold then trains on every class."""
     present, place, counts = np.unique(codes, return_inverse=True, return_counts=True)
     return np.where(counts[place] < 2, -1, present[place])
 
 
 def list_folds(fold: np.ndarray) -> list[TrainTest]:
-    """Turn the number of each row's fold into (train, test).
+    """Turn the fold that tests each row, (n,), into one pair (train, test) of index arrays per
+    fold.
 
-    Parameters
-    ----------
-    fold : ndarray of shape (n,)
-        The fold that tests each row; negative for rows that are never tested. They train in every fold.
-
-    Returns
-    -------
-    folds : list of (train, test)
-        One pair of index arrays per fold, in the order of the numbers.
+    Rows with a negative number are never tested, and train in every fold.
     """
     fold = np.asarray(fold)
-    return [(np.flatnonzero(fold != number), np.flatnonzero(fold == number)) for number in np.unique(fold[fold >= 0])]
+    return [
+        (np.flatnonzero(fold != number), np.flatnonzero(fold == number))
+        for number in np.unique(fold[fold >= 0])
+    ]
 
 
 def cross_fit(
@@ -161,8 +154,9 @@ def cross_fit(
     folds : iterable of (train, test)
         From `list_folds` or from a splitter's `split`. No row may be tested twice.
     fit_and_score : callable
-        Takes `train` and `test`, returns the scores of `test`: an array of shape (len(test),) or (len(test), k). It
-        returns None where the fit was ended early and its scores must not be used; no later fold is tried then.
+        Takes `train` and `test`, returns the scores of `test`: an array of shape (len(test),) or
+        (len(test), k). It returns None where the fit was ended early and its scores must not be
+        used; no later fold is tried then.
     n_rows : int
         The number of rows in all, tested or not.
 
@@ -174,10 +168,12 @@ def cross_fit(
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.model_selection import cross_fit, list_folds
+    >>> from semisvm.model_selection.cross_fit import cross_fit, list_folds
     >>> values = np.array([1.0, 2.0, 3.0, 10.0])
     >>> folds = list_folds(np.array([0, 1, 0, -1]))
-    >>> cross_fit(folds, lambda train, test: np.full(len(test), values[train].mean()), n_rows=4).scores
+    >>> def mean_of_others(train, test):
+    ...     return np.full(len(test), values[train].mean())
+    >>> cross_fit(folds, mean_of_others, n_rows=4).scores
     array([6.        , 4.66666667, 6.        ,        nan])
     """
     folds = list(folds)
@@ -192,15 +188,16 @@ def collect_scores(
 ) -> OutOfFoldScores:
     """Put the scores of the folds in the places of their rows: the second half of `cross_fit`.
 
-    It serves callers that train all folds in one batch. `cross_fit` hands it a generator, so that a fold is fitted when
-    its scores are asked for.
+    It serves callers that train all folds in one batch. `cross_fit` hands it a generator, so that a
+    fold is fitted when its scores are asked for.
 
     Parameters
     ----------
     folds : sequence of (train, test)
         As for `cross_fit`.
     scores_of_folds : iterable
-        The scores of each fold's test rows, in the order of the folds. None: this fold was ended early.
+        The scores of each fold's test rows, in the order of the folds. None: this fold was ended
+        early.
     n_rows : int
         The number of rows in all.
 
@@ -219,7 +216,9 @@ def collect_scores(
             break
         found = np.asarray(found)
         if len(found) != len(test):
-            raise ValueError(f"Fold {n_fits} tests {len(test)} rows, but {len(found)} scores came back.")
+            raise ValueError(
+                f"Fold {n_fits} tests {len(test)} rows, but {len(found)} scores came back."
+            )
         if scores is None:
             scores = np.full((n_rows, *found.shape[1:]), np.nan)
         scores[test] = found
@@ -230,11 +229,13 @@ def collect_scores(
 
 
 def _check_tested_once(folds: Sequence[TrainTest], made_by: str = "This split") -> None:
-    tested, n_times = np.unique(np.concatenate([np.empty(0, int), *(test for _, test in folds)]), return_counts=True)
+    tested, n_times = np.unique(
+        np.concatenate([np.empty(0, int), *(test for _, test in folds)]), return_counts=True
+    )
     if (n_times > 1).any():
         raise ValueError(
-            f"{made_by} tests row {tested[n_times > 1][0]} more than once: use SemiSupervisedKFold, or cross-fit each "
-            "draw of the folds separately."
+            f"{made_by} tests row {tested[n_times > 1][0]} more than once: use SemiSupervisedKFold,"
+            " or cross-fit each draw of the folds separately."
         )
 
 
@@ -256,14 +257,15 @@ def cross_fit_scores(
     Parameters
     ----------
     estimator : classifier
-        Cloned and fitted once per fold; for a pairwise one (a precomputed kernel) the columns of X are split too.
+        Cloned and fitted once per fold; for a pairwise one (a precomputed kernel) the columns of X
+        are split too.
     X : array-like of shape (n, d)
         The rows, labeled and unlabeled.
     y : array-like of shape (n,)
         The target, with the marker of the estimator and of `cv` on rows without a label.
     cv : splitter
         One that tests every labeled row once: `SemiSupervisedKFold` or `SemiSupervisedGroupKFold`.
-    method : {"decision_function", "predict_proba", "predict_log_proba"}, default="decision_function"
+    method : str, default="decision_function"
         The method that scores a row.
     groups : array-like of shape (n,), optional
         Passed on to `cv.split`.
@@ -291,7 +293,9 @@ def cross_fit_scores(
     array([-0.8, -0.7,  0.9,  0.9,  nan])
     """
     if method not in ("decision_function", "predict_proba", "predict_log_proba"):
-        raise ValueError(f"method={method!r} gives no scores; use 'decision_function' or 'predict_proba'.")
+        raise ValueError(
+            f"method={method!r} gives no scores; use 'decision_function' or 'predict_proba'."
+        )
     folds = list(cv.split(X, y, groups))
     _check_tested_once(folds, type(cv).__name__)
     classes: list[np.ndarray] = []
@@ -300,14 +304,18 @@ def cross_fit_scores(
         fitted = _fit_clone(estimator, X, y, train, sample_weight)
         classes.append(fitted.classes_)
         if not np.array_equal(classes[-1], classes[0]):
-            raise ValueError("Folds were fitted on different classes: use a splitter with stratify=True.")
+            raise ValueError(
+                "Folds were fitted on different classes: use a splitter with stratify=True."
+            )
         return getattr(fitted, method)(safe_split(fitted, X, None, test, train)[0])
 
     return cross_fit(folds, fit_and_score, num_samples(X)).scores
 
 
 def _fit_clone(estimator: Any, X: Any, y: Any, train: np.ndarray, sample_weight: Any) -> Any:
-    """Fit a clone on the training rows; an estimator that ended on Ctrl-C ends the whole cross-fit."""
+    """Fit a clone on the training rows; an estimator that ended on Ctrl-C ends the whole
+    cross-fit.
+    """
     estimator = clone(estimator)
     X_train, y_train = safe_split(estimator, X, y, train)
     weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)[train]}

@@ -1,20 +1,24 @@
 """Do the labeled rows look like a random sample of all rows?
 
-Exact intervals and held-out certificates assume it. Rows that were chosen by doubt, or by a person's interest, are not
-a random sample, and figures measured on them may not hold. Two tests look for signs of a choice:
+Exact intervals and held-out certificates assume it. Rows that were chosen by doubt, or by a
+person's interest, are not a random sample, and figures measured on them may not hold. Two tests
+look for signs of a choice:
 
-    kernel   kernel ridge regression learns to tell labeled from other rows, in folds that ignore which are which. The
-             statistic is the sum over the folds of the AUC of the held-out rows. The predictions are linear in the
-             tags, so all permutations of the tags take one matrix product per fold. The p-value is exact: in a random
-             sample all permutations are equally likely.
-    scores   Kolmogorov and Smirnov's test on the scores of a model. Labeled rows must be scored by a model that has not
-             seen their labels, and the other rows in the same way (`random_fold_scores`). Not exact, because models of
-             different folds share rows.
+    kernel   kernel ridge regression learns to tell labeled from other rows, in folds that ignore
+             which are which. The statistic is the sum over the folds of the AUC of the held-out
+             rows. The predictions are linear in the tags, so all permutations of the tags take one
+             matrix product per fold. The p-value is exact: in a random sample all permutations are
+             equally likely.
+    scores   Kolmogorov and Smirnov's test on the scores of a model. Labeled rows must be scored by
+             a model that has not seen their labels, and the other rows in the same way
+             (`random_fold_scores`). Not exact, because models of different folds share rows.
 
-Each test is used at half of the level. A pass is no proof: a choice that X and the scores do not show is not found.
+Each test is used at half of the level. A pass is no proof: a choice that X and the scores do not
+show is not found.
 
-Estimators that measure on their labels (`PreferenceSVC`, `PreferenceClassifier`, and `AutoSVC` with a target) run the
-check in `fit`. The others report nothing that is measured on labels: there is nothing to warn about.
+Estimators that measure on their labels (`PreferenceSVC`, `PreferenceClassifier`, and `AutoSVC` with
+a target) run the check in `fit`. The others report nothing that is measured on labels: there is
+nothing to warn about.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_random_state
 
-from semisvm.kernels.threads import one_blas_thread
+from semisvm.kernels.threads import limited_threads
 from semisvm.labels import UNLABELED_CODE, encode
 from semisvm.matrices import is_sparse_matrix
 from semisvm.model_selection.cross_fit import assign_folds, cross_fit, list_folds
@@ -38,16 +42,24 @@ from semisvm.sklearn_private import num_samples, safe_indexing
 FAIR_LEVEL = 0.01
 N_PERMUTATIONS = 199
 N_TAG_FOLDS = 4
-MOST_SAMPLED, MOST_OTHERS = 200, 300  # labeled and other rows in the kernel test: a bound on the time, about 25 ms
+MOST_SAMPLED, MOST_OTHERS = (
+    200,
+    300,
+)  # labeled and other rows in the kernel test: a bound on the time, about 25 ms
 FEWEST_TESTED = 4  # rows of either kind; with fewer there is nothing to test
 N_SCORE_FOLDS = 4
-MOST_TRAINED = 1_000  # labeled rows that train and are scored for the second test: a bound on the time
+MOST_TRAINED = (
+    1_000  # labeled rows that train and are scored for the second test: a bound on the time
+)
 MOST_OTHERS_SCORED = 2_000  # other rows
-MANY_SCORES = 1_000  # of either kind: from here on the limit of the test's distribution is as good as the exact one
+# of either kind: from here on the limit of the test's distribution is as good as the exact one
+MANY_SCORES = 1_000
 RIDGE = 1.0
 TIE_DIGITS = 9  # predictions that differ by rounding only are equal
 
-FitAndScore = Callable[[np.ndarray, np.ndarray], np.ndarray]  # rows to train on, rows to score -> their scores
+FitAndScore = Callable[
+    [np.ndarray, np.ndarray], np.ndarray
+]  # rows to train on, rows to score -> their scores
 
 
 @dataclass(frozen=True)
@@ -57,13 +69,14 @@ class FairSampleCheck:
     Attributes
     ----------
     p_value : float
-        Twice the smaller p-value of the two tests, at most 1; the p-value of the kernel test where there are no scores.
+        Twice the smaller p-value of the two tests, at most 1; the p-value of the kernel test where
+        there are no scores.
     kernel_p, ks_p : float or None
         The p-value of each test; None where it was not run.
     is_fair : bool
         Whether there is no sign of a choice: `p_value` is above `level`.
     level : float
-        The chance of a false alarm that was asked for.
+        The chance of a false alarm that was allowed.
     n_labeled, n_others : int
         How many rows were compared with how many.
     """
@@ -80,13 +93,16 @@ class FairSampleCheck:
     def sentence(self) -> str:
         """The result in words."""
         if self.kernel_p is None and self.ks_p is None:
-            return "There are too few rows to tell whether the labeled rows are a random sample of the pool."
+            return (
+                "There are too few rows to tell whether the labeled rows are a random sample of the"
+                " pool."
+            )
         if self.is_fair:
             return "There is no sign that the labeled rows are not a random sample of the pool."
         shown = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.2g}"
         return (
-            f"The labeled rows do not look like a random sample of the pool ({shown}): figures measured on them may "
-            "not hold. Certify by sampling instead."
+            f"The labeled rows do not look like a random sample of the pool ({shown}): figures"
+            " measured on them may not hold. Certify by sampling instead."
         )
 
     def __str__(self) -> str:
@@ -111,14 +127,14 @@ def check_fair_sample(
     X : {array-like, sparse matrix} of shape (n_samples, n_features) or None
         Labeled and other rows, on scales that can be compared. None: no kernel test.
     y : array-like of shape (n_samples,)
-        The labels, with the marker `unlabeled` where there is none; or a boolean mask of the rows that are said to be a
-        random sample.
+        The labels, with the marker `unlabeled` where there is none; or a boolean mask of the rows
+        that are said to be a random sample.
     scores : array-like of shape (n_samples,) or (n_samples, n_scores), default=None
-        Scores by models that have not seen the row's label (`random_fold_scores`); rows with NaN are left out. None:
-        those of `estimator`.
+        Scores by models that have not seen the row's label (`random_fold_scores`); rows with NaN
+        are left out. None: those of `estimator`.
     estimator : classifier, default=None
-        Cloned and trained on the labeled rows of four folds, to make `scores`; it has `decision_function` or
-        `predict_proba`. None: no test of scores, unless they are given.
+        Cloned and trained on the labeled rows of four folds, to make `scores`; it has
+        `decision_function` or `predict_proba`. None: no test of scores, unless they are given.
     unlabeled : label, default=-1
         The marker of rows without a label.
     level : float, default=0.01
@@ -139,9 +155,9 @@ def check_fair_sample(
 
     Notes
     -----
-    The kernel test takes at most 200 labeled and 300 other rows, drawn at random, and `estimator` trains on at most
-    1,000 rows. With several columns of scores the smallest p-value counts, times their number. The kernel is Gaussian
-    with gamma = 1 / (n_features * X.var()).
+    The kernel test takes at most 200 labeled and 300 other rows, drawn at random, and `estimator`
+    trains on at most 1,000 rows. With several columns of scores the smallest p-value counts, times
+    their number. The kernel is Gaussian with gamma = 1 / (n_features * X.var()).
 
     Examples
     --------
@@ -153,13 +169,16 @@ def check_fair_sample(
     >>> y = np.where(rng.permutation(600) < 100, truth, -1)  # 100 labels, drawn at random
     >>> check_fair_sample(X, y, estimator=SupervisedSVC(), random_state=0).is_fair
     True
-    >>> y = np.where(np.argsort(np.abs(X[:, 0])).argsort() < 100, truth, -1)  # those nearest to a boundary
+    >>> y = np.where(np.argsort(np.abs(X[:, 0])).argsort() < 100, truth, -1)
     >>> print(check_fair_sample(X, y, estimator=SupervisedSVC(), random_state=0))
-    The labeled rows do not look like a random sample of the pool (p < 0.001): figures measured on them may not hold. \
+    The labeled rows do not look like a random sample of the pool (p < 0.001): figures measured on
+    them may not hold. \
 Certify by sampling instead.
     """
     if not 0 < level < 1:
-        raise ValueError(f"level is a chance of false alarms between 0 and 1, such as 0.01; got {level}.")
+        raise ValueError(
+            f"level is a chance of false alarms between 0 and 1, such as 0.01; got {level}."
+        )
     if n_permutations < 1:
         raise ValueError(f"n_permutations must be at least 1; got {n_permutations}.")
     random = check_random_state(random_state)
@@ -173,12 +192,17 @@ Certify by sampling instead.
     elif scores is None and estimator is not None:
         raise ValueError("An estimator learns from labels: give them as y, in place of a mask.")
     if X is not None and is_labeled.shape != (num_samples(X),):
-        raise ValueError(f"A boolean mask has one entry per row of X, {num_samples(X)}; got shape {is_labeled.shape}.")
+        raise ValueError(
+            f"A boolean mask has one entry per row of X, {num_samples(X)}; got shape"
+            f" {is_labeled.shape}."
+        )
     kernel_p = None if X is None else kernel_test(X, is_labeled, n_permutations, random)
     return judge_sample(kernel_p, scores, is_labeled, level)
 
 
-def judge_sample(kernel_p: float | None, scores: Any, is_labeled: np.ndarray, level: float) -> FairSampleCheck:
+def judge_sample(
+    kernel_p: float | None, scores: Any, is_labeled: np.ndarray, level: float
+) -> FairSampleCheck:
     """What `check_fair_sample` returns, from the p-value of the kernel test and the scores."""
     ks_p = None if scores is None else _scores_p(scores, is_labeled)
     found = [p for p in (kernel_p, ks_p) if p is not None]
@@ -187,8 +211,12 @@ def judge_sample(kernel_p: float | None, scores: Any, is_labeled: np.ndarray, le
     return FairSampleCheck(p_value, kernel_p, ks_p, p_value > level, level, n, len(is_labeled) - n)
 
 
-def scores_of_estimator(estimator: Any, X: Any, codes: np.ndarray, random: np.random.RandomState) -> np.ndarray | None:
-    """Scores for the second test by clones of a classifier; None where a class has fewer than two labels."""
+def scores_of_estimator(
+    estimator: Any, X: Any, codes: np.ndarray, random: np.random.RandomState
+) -> np.ndarray | None:
+    """Scores for the second test by clones of a classifier; None where a class has fewer than
+    two labels.
+    """
 
     def fit_and_score(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
         fitted = clone(estimator).fit(safe_indexing(X, train), codes[train])
@@ -201,11 +229,17 @@ def scores_of_estimator(estimator: Any, X: Any, codes: np.ndarray, random: np.ra
 
 
 def labeled_fold_scores(
-    fit_and_score: FitAndScore, codes: np.ndarray, is_tested: np.ndarray, *, random_state: Any = None
+    fit_and_score: FitAndScore,
+    codes: np.ndarray,
+    is_tested: np.ndarray,
+    *,
+    random_state: Any = None,
 ) -> np.ndarray | None:
-    """`random_fold_scores` of a bounded number of rows, in four folds; None where a class has fewer than two labels.
+    """`random_fold_scores` of a bounded number of rows, in four folds; None where a class has fewer
+    than two labels.
 
-    Labels outside of the mask `is_tested` do not train: their rows are scored as all other rows are.
+    Labels outside of the mask `is_tested` do not train: their rows are scored as all other rows
+    are.
     """
     random = check_random_state(random_state)
     tested = np.sort(random.permutation(np.flatnonzero(is_tested))[:MOST_TRAINED])
@@ -234,7 +268,8 @@ def random_fold_scores(
     Parameters
     ----------
     fit_and_score : callable
-        Takes the numbers of the rows to train on and of the rows to score; returns the scores of the latter.
+        Takes the numbers of the rows to train on and of the rows to score; returns the scores of
+        the latter.
     folds : sequence of (train, test)
         Row numbers; every labeled row is tested once.
     others : ndarray of int
@@ -252,18 +287,23 @@ def random_fold_scores(
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.model_selection import random_fold_scores
+    >>> from semisvm.model_selection.fair_sample import random_fold_scores
     >>> folds = [(np.array([0, 1]), np.array([2, 3])), (np.array([2, 3]), np.array([0, 1]))]
     >>> random_fold_scores(lambda train, test: test + 0.5, folds, np.array([4]), 6)
     array([0.5, 1.5, 2.5, 3.5, 4.5, nan])
     """
     fold_of = check_random_state(random_state).randint(len(folds), size=len(others))
-    parts = [(train, np.concatenate([test, others[fold_of == k]])) for k, (train, test) in enumerate(folds)]
+    parts = [
+        (train, np.concatenate([test, others[fold_of == k]]))
+        for k, (train, test) in enumerate(folds)
+    ]
     return cross_fit(parts, fit_and_score, n_rows).scores
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a variance that is not finite is no variance
-def kernel_test(X: Any, is_labeled: np.ndarray, n_permutations: int, random: np.random.RandomState) -> float | None:
+def kernel_test(
+    X: Any, is_labeled: np.ndarray, n_permutations: int, random: np.random.RandomState
+) -> float | None:
     """The exact p-value of the kernel test; None with too few rows, or where all rows are equal."""
     labeled = random.permutation(np.flatnonzero(is_labeled))[:MOST_SAMPLED]
     others = random.permutation(np.flatnonzero(~is_labeled))[:MOST_OTHERS]
@@ -276,12 +316,18 @@ def kernel_test(X: Any, is_labeled: np.ndarray, n_permutations: int, random: np.
         return None
     n = len(labeled) + len(others)
     tags = np.repeat([1.0, 0.0], [len(labeled), len(others)])
-    Z = tags[np.argsort(np.vstack([np.arange(n), random.uniform(size=(n_permutations, n))]), axis=1)].T
+    Z = tags[
+        np.argsort(np.vstack([np.arange(n), random.uniform(size=(n_permutations, n))]), axis=1)
+    ].T
     fold = random.permutation(n) % N_TAG_FOLDS
-    # Kernel ridge regression without the rows T of a fold predicts z_T - inv(G_TT) (G z)_T there, G = inv(K + ridge I).
-    centered, total = Z - tags.mean(), np.zeros(Z.shape[1])
-    with one_blas_thread:
-        K = rbf_kernel(rows / np.sqrt(variance), gamma=1 / rows.shape[1])  # the squares of large rows would overflow
+    # Kernel ridge regression without the rows T of a fold predicts z_T - inv(G_TT) (G z)_T there, G
+    # = inv(K + ridge I).
+    centered = Z - tags.mean()
+    total = np.zeros(Z.shape[1])
+    with limited_threads():
+        K = rbf_kernel(
+            rows / np.sqrt(variance), gamma=1 / rows.shape[1]
+        )  # the squares of large rows would overflow
         K.flat[:: n + 1] += RIDGE
         weighted = (G := np.linalg.inv(K)) @ centered
         for number in range(N_TAG_FOLDS):
@@ -292,7 +338,9 @@ def kernel_test(X: Any, is_labeled: np.ndarray, n_permutations: int, random: np.
 
 
 def _auc_by_column(predicted: np.ndarray, tags: np.ndarray) -> np.ndarray:
-    """The AUC of each column of predictions for the same column of 0/1 tags; 0.5 where one tag is missing."""
+    """The AUC of each column of predictions for the same column of 0/1 tags; 0.5 where one tag
+    is missing.
+    """
     ranks = stats.rankdata(np.round(predicted, TIE_DIGITS), axis=0)
     n_ones = tags.sum(axis=0)
     pairs = n_ones * (len(tags) - n_ones)
@@ -301,17 +349,26 @@ def _auc_by_column(predicted: np.ndarray, tags: np.ndarray) -> np.ndarray:
 
 
 def _scores_p(scores: Any, is_labeled: np.ndarray) -> float | None:
-    """The p-value of Kolmogorov and Smirnov's test, for several columns the smallest times their number."""
+    """The p-value of Kolmogorov and Smirnov's test, for several columns the smallest times their
+    number.
+    """
     scores = np.asarray(scores, dtype=np.float64)
     if len(scores) != len(is_labeled) or scores.ndim > 2:
-        raise ValueError(f"scores must have one row for each of {len(is_labeled)} rows; got the shape {scores.shape}.")
+        raise ValueError(
+            f"scores must have one row for each of {len(is_labeled)} rows; got the shape"
+            f" {scores.shape}."
+        )
     columns = scores.reshape(len(scores), -1)
     is_known = ~np.isnan(columns).any(axis=1)
-    labeled, others = columns[is_known & is_labeled], columns[is_known & ~is_labeled]
+    labeled = columns[is_known & is_labeled]
+    others = columns[is_known & ~is_labeled]
     if min(len(labeled), len(others)) < FEWEST_TESTED:
         return None
     method: Any = "asymp" if min(len(labeled), len(others)) >= MANY_SCORES else "auto"
-    found = [stats.ks_2samp(labeled[:, k], others[:, k], method=method).pvalue for k in range(columns.shape[1])]
+    found = [
+        stats.ks_2samp(labeled[:, k], others[:, k], method=method).pvalue
+        for k in range(columns.shape[1])
+    ]
     return float(min(1.0, len(found) * min(found)))
 
 

@@ -1,29 +1,34 @@
 """Families in one average: two levels of the same stacking.
 
-Members are weighed inside their family, and then the families among themselves. The prior belongs to kinds of
-structure: more kernels in one family do not drown the others. Families of texts are alike before labels speak. Those of
-the columns of a table are not, once there are labels enough for forests and for logistic regression, and the prior is
-then pulled to more strongly: with 100 labels of noisy classes, leave-one-out errors tell less about families than their
-record on other tables does. For the same reason families of columns are weighed by crossed scores (`stacking`): a
-family does not gain by having many members to choose from. (For texts that was no gain.)
+Members are weighed inside their family, and then the families among themselves. The prior belongs
+to kinds of structure: more kernels in one family do not drown the others. Families of texts are
+alike before labels speak. Those of the columns of a table are not, once there are labels enough for
+forests and for logistic regression, and the prior is then pulled to more strongly: with 100 labels
+of noisy classes, leave-one-out errors tell less about families than their record on other tables
+does. For the same reason families of columns are weighed by crossed scores (`stacking`): a family
+does not gain by having many members to choose from. (For texts that was no gain.)
 
     points    one family, the kernels of the rows
-    table     kernels of standardized columns | kernels of columns mapped to a normal distribution by their ranks |
-              trees without labels | random forest | extra trees | logistic regression; and for each text column what
-              texts have
-    texts     kernels of words | kernels of characters | latent semantics
+    table     kernels of standardized columns | kernels of columns mapped to a normal distribution
+              by their ranks | trees without labels | random forest | extra trees | logistic
+              regression; and for each text column what texts have
+    texts     kernels of words | kernels of characters | latent semantics | naive Bayes
+
+Members from outside (`outside`) are families of their own, with the belief that the user gives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from semisvm.columns.views import Views, make_views_of
 from semisvm.estimators.auto.members import (
     WEAK_RIDGE,
     FamilyFit,
@@ -36,20 +41,24 @@ from semisvm.estimators.auto.members import (
     train_features,
     train_forest,
     train_kernels,
+    train_kernels_of_columns,
+    train_kernels_of_texts,
     train_logistic,
 )
-from semisvm.estimators.auto.preparation import TableRows, Views, make_views
-from semisvm.estimators.auto.stacking import FamilySettings, LabeledTarget, Stacked, cross, stack
+from semisvm.estimators.auto.naive_bayes import NaiveBayesFamily, train_naive_bayes
+from semisvm.estimators.auto.outside import GIVEN, OutsideFamily
+from semisvm.estimators.auto.stacking import FamilySettings, Stacked, cross, stack
 from semisvm.estimators.auto.trees import grow_leaf_shares
 from semisvm.estimators.classifier import refuse_undefined
-from semisvm.estimators.equal_rows import content_key
-from semisvm.estimators.problem import Costs
+from semisvm.estimators.least_squares import LabeledTarget
 from semisvm.estimators.progress import RoundRecord, warn_caller
 from semisvm.labels import Labels
+from semisvm.sklearn_private import safe_indexing
 
 MOST_COLUMNS_PER_CUT = 60  # more take too long
-# How much the families of columns are believed in where labels are few, and where a class has LABELS_PER_CLASS of them
-# on average; chosen on 50 tables that no study uses. The prior is then pulled to PULL_OF_TABLES times as strongly.
+# How much the families of columns are believed in where labels are few, and where a class has
+# LABELS_PER_CLASS of them on average; chosen on 50 tables that no study uses. The prior is then
+# pulled to PULL_OF_TABLES times as strongly.
 BELIEFS = {
     "standardized columns": (1.0, 1.0),
     "quantile columns": (1.0, 1.0),
@@ -59,8 +68,8 @@ BELIEFS = {
     "logistic regression": (0.0, 2.0),
 }
 LABELS_PER_CLASS, PULL_OF_TABLES = 50, 4.0
-MOST_CROSSINGS = 20
-SMALLEST_PRICE = 1e-9  # of the largest: a class that is free still has rows
+SMALLEST_BELIEF = 1e-3
+NAIVE_BAYES = "naive Bayes"  # of texts: believed in where a class has LABELS_PER_CLASS labels
 ROWS_AT_ONCE = 20_000  # of which the views are held while new rows are scored
 
 
@@ -69,16 +78,34 @@ class FamilyAverage:
     """What makes views, the families by name, and their weights."""
 
     views: Views
-    families: dict[str, KernelFamily | FeatureFamily | ForestFamily | LogisticFamily]
+    families: dict[
+        str,
+        KernelFamily
+        | FeatureFamily
+        | ForestFamily
+        | LogisticFamily
+        | NaiveBayesFamily
+        | OutsideFamily,
+    ]
     weights: dict[str, float]
 
     @np.errstate(all="ignore")  # scores that are not finite are refused
-    def scores_of_rows(self, X: Any) -> np.ndarray:
-        """The scores of any rows that were checked, (m, c), a part of them at a time."""
+    def scores_of_rows(self, X: Any, given: Any = None) -> np.ndarray:
+        """The scores of any rows that were checked, (m, c), a part of them at a time; members from
+        outside look at them as they were `given`.
+        """
         parts = []
         for start in range(0, max(X.shape[0], 1), ROWS_AT_ONCE):
-            views = self.views.of(X[start : start + ROWS_AT_ONCE])
-            parts.append(sum(self.weights[name] * family.scores(views) for name, family in self.families.items()))
+            part = slice(start, start + ROWS_AT_ONCE)
+            views = self.views.of(X[part])
+            if given is not None:
+                views[GIVEN] = safe_indexing(given, part)
+            parts.append(
+                sum(
+                    self.weights[name] * family.scores(views)
+                    for name, family in self.families.items()
+                )
+            )
         return np.concatenate(parts)
 
 
@@ -112,11 +139,17 @@ class FamiliesFit:
         """How much structure the rows have in each view, where it was looked at."""
         found: dict[str, float] = {}
         for name, fit in self.fits.items():
-            structure = fit.family.average.library.structure if isinstance(fit.family, KernelFamily) else None
+            structure = (
+                fit.family.average.library.structure
+                if isinstance(fit.family, KernelFamily)
+                else None
+            )
             if structure is not None:
                 ratios = {f"graph {k}": ratio for k, ratio in structure.link_ratios.items()}
                 ratios = {"components": structure.component_ratio, **ratios}
-                found |= {member_name(name, kind, len(self.fits)): ratio for kind, ratio in ratios.items()}
+                found |= {
+                    member_name(name, kind, len(self.fits)): ratio for kind, ratio in ratios.items()
+                }
         return found
 
     @property
@@ -130,12 +163,29 @@ class FamiliesFit:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # scores that are not finite are refused
-def fit_families(X: Any, weight: np.ndarray, target: LabeledTarget, settings: FamilySettings) -> FamiliesFit:
-    """Train all families that the kind of rows calls for, and weigh them."""
-    makers = make_views(X)
-    views = makers.of(X)
+def fit_families(
+    X: Any,
+    weight: np.ndarray,
+    target: LabeledTarget,
+    settings: FamilySettings,
+    outside: Mapping[str, Callable[[FamilyTask], FamilyFit]] = MappingProxyType({}),
+    given: Any = None,
+) -> FamiliesFit:
+    """Train all families that the kind of rows calls for, and weigh them.
+
+    outside   what trains the members from outside, by name
+    given     the rows as the user gave them, for these
+    """
+    makers, views = make_views_of(X)
     fits: dict[str, FamilyFit] = {}
-    trainers = _trainers(views, kernels_only=settings.kernels_only)
+    trainers = _trainers(views)
+    for name, train in outside.items():
+        if name in trainers:
+            raise ValueError(
+                f"A member can't be named {name!r}: AutoSVC has a family of that name."
+            )
+        trainers[name] = train
+        views[GIVEN] = given
     for name, train in trainers.items():
         title = f"{name}: " if len(trainers) > 1 else ""
         fits[name] = train(FamilyTask(views, weight, target, settings, title))
@@ -163,54 +213,87 @@ def fit_families(X: Any, weight: np.ndarray, target: LabeledTarget, settings: Fa
 
 
 def weigh_families(
-    fits: dict[str, FamilyFit], target: LabeledTarget, settings: FamilySettings, rows: Any = slice(None)
+    fits: dict[str, FamilyFit],
+    target: LabeledTarget,
+    settings: FamilySettings,
+    rows: Any = slice(None),
 ) -> Stacked:
-    """Weigh families by the scores of some labeled rows, all by default: crossed ones where there are columns."""
+    """Weigh families by the scores of some labeled rows, all by default: crossed ones where
+    there are columns.
+    """
     share = min(1.0, float(target.weight.sum()) / (LABELS_PER_CLASS * settings.n_classes))
-    own = {name: few + share * (many - few) for name, (few, many) in BELIEFS.items() if name in fits}
+    own = {
+        name: few + share * (many - few) for name, (few, many) in BELIEFS.items() if name in fits
+    }
     mean = sum(own.values()) / len(own) if own else 1.0
-    belief = np.array([own[name] / mean if name in own else 1.0 for name in fits])
+    others = settings.outside | {
+        name: max(share**2, SMALLEST_BELIEF) for name in fits if name.startswith(NAIVE_BAYES)
+    }
+    belief = np.array([own[name] / mean if name in own else others.get(name, 1.0) for name in fits])
     strength = settings.strength * (1 + share * (PULL_OF_TABLES - 1) if own else 1.0)
-    left_out = [fit.members.crossed if own else fit.members.left_out for fit in fits.values()]
+    is_crossed = bool(own or others)
+    left_out = [
+        fit.members.crossed if is_crossed else fit.members.left_out for fit in fits.values()
+    ]
     return stack(
-        np.stack(left_out)[:, rows], target.Y[rows], target.count[rows], belief / belief.sum(), strength=strength
+        np.stack(left_out)[:, rows],
+        target.Y[rows],
+        target.count[rows],
+        belief / belief.sum(),
+        strength=strength,
     )
 
 
-def crossed_scores(fits: dict[str, FamilyFit], target: LabeledTarget, settings: FamilySettings) -> np.ndarray:
-    """The scores (l, c) of the labeled rows, with weights of members and families that have not seen their labels."""
+def crossed_scores(
+    fits: dict[str, FamilyFit], target: LabeledTarget, settings: FamilySettings
+) -> np.ndarray:
+    """The scores (l, c) of the labeled rows, with weights of members and families that have not
+    seen their labels.
+    """
     crossed = np.stack([fit.members.crossed for fit in fits.values()])
     return cross(crossed, target, lambda kept: weigh_families(fits, target, settings, kept))
 
 
-def _trainers(views: dict[str, Any], *, kernels_only: bool) -> dict[str, Callable[[FamilyTask], FamilyFit]]:
+def _trainers(views: dict[str, Any]) -> dict[str, Callable[[FamilyTask], FamilyFit]]:
     """What trains each family that these views call for."""
     found: dict[str, Callable[[FamilyTask], FamilyFit]] = {}
     for view in views:
-        found[f"{view} columns" if view in ("standardized", "quantile") else view] = partial(train_kernels, view)
+        if view in ("standardized", "quantile"):
+            found[f"{view} columns"] = partial(train_kernels_of_columns, view)
+        elif view.startswith(("words", "characters")):
+            found[view] = partial(train_kernels_of_texts, view)
+        else:
+            found[view] = partial(train_kernels, view)
     if "standardized" in views:
         both: tuple[str, ...] = ("standardized", "quantile")
         found["trees without labels"] = partial(train_features, both, grow_leaf_shares, (1.0,))
-    if "standardized" in views and not kernels_only:
         found["random forest"] = partial(train_forest, "standardized", False, half_of_columns)
         found["extra trees"] = partial(train_forest, "standardized", True, few_columns)
         found["logistic regression"] = partial(train_logistic, both)
     for view in views:
         if view.startswith("words"):
             both = (view, view.replace("words", "characters", 1))
-            both = tuple(name for name in both if views[name].shape[1] > 1)  # one word has no direction
+            both = tuple(
+                name for name in both if views[name].shape[1] > 1
+            )  # one word has no direction
             latent = partial(train_features, both, find_latent_directions, (1.0, WEAK_RIDGE))
             found |= {view.replace("words", "latent semantics", 1): latent} if both else {}
+            if views[view].shape[1] > 1:
+                found[view.replace("words", NAIVE_BAYES, 1)] = partial(train_naive_bayes, view)
     return found
 
 
 def few_columns(d: int) -> int:
-    """The root: what a cut of extra trees looks at. That is good where many columns say a little."""
+    """The root: what a cut of extra trees looks at. That is good where many columns say a
+    little.
+    """
     return max(1, int(d**0.5))
 
 
 def half_of_columns(d: int) -> int:
-    """Half of the columns, at most 60: what a cut of the random forest looks at. Good where few columns say all."""
+    """Half of the columns, at most 60: what a cut of the random forest looks at. Good where few
+    columns say all.
+    """
     return max(few_columns(d), min((d + 1) // 2, MOST_COLUMNS_PER_CUT))
 
 
@@ -220,41 +303,30 @@ def member_name(family: str, member: str, n_families: int) -> str:
 
 
 def choose_rows(labels: Labels, in_use: np.ndarray, max_rows: int, random_state: Any) -> np.ndarray:
-    """The rows that kernels are made from, ascending: the labeled ones and a sample of the others."""
+    """The rows that kernels are made from, ascending: the labeled ones and a sample of the
+    others.
+    """
     rows = np.flatnonzero(in_use)
     if len(rows) <= max_rows:
         return rows
     rng = check_random_state(random_state)
     is_labeled = labels.is_labeled[rows]
-    labeled, others = rng.permutation(rows[is_labeled]), rng.permutation(rows[~is_labeled])
+    labeled = rng.permutation(rows[is_labeled])
+    others = rng.permutation(rows[~is_labeled])
     most = max(max_rows // 2, max_rows - len(others), labels.n_classes)
     if len(labeled) > most:
-        first = np.unique(labels.codes[labeled], return_index=True)[1]  # one row of each class, whatever is drawn
+        first = np.unique(labels.codes[labeled], return_index=True)[
+            1
+        ]  # one row of each class, whatever is drawn
         labeled = np.concatenate([labeled[first], np.delete(labeled, first)])
         message = (
-            f"AutoSVC learns from a sample of {most} of the {len(labeled)} labeled rows: raise max_rows, at the price "
-            "of time and memory, or use SupervisedSVC, which takes them all."
+            f"AutoSVC learns from a sample of {most} of the {len(labeled)} labeled rows: raise"
+            " max_rows, at the price of time and memory, or use SupervisedSVC, which takes them"
+            " all."
         )
         warn_caller(UserWarning(message))
         labeled = labeled[:most]
     return np.sort(np.concatenate([labeled, others[: max(max_rows - len(labeled), 0)]]))
-
-
-def labeled_target(X: Any, labels: Labels, costs: Costs, weight: np.ndarray, rows: np.ndarray) -> LabeledTarget:
-    """What the labeled ones of these rows say."""
-    is_labeled = labels.is_labeled[rows]
-    labeled = rows[is_labeled]
-    codes = labels.codes[labeled]
-    Y = 2.0 * (codes[:, None] == np.arange(labels.n_classes)) - 1
-    price = costs.select(labeled).price(codes)
-    price = np.maximum(price, SMALLEST_PRICE * price.max())
-    price = price * (weight[labeled].sum() / (weight[labeled] @ price))
-    Y = Y[:, 1:] if labels.n_classes == 2 else Y
-    own = X[labeled]
-    key = content_key(own.cells if isinstance(own, TableRows) else own)
-    group = np.unique([codes, key], axis=1, return_inverse=True)[1].ravel()  # one class after the other
-    fold = group % min(MOST_CROSSINGS, group.max() + 1)
-    return LabeledTarget(np.flatnonzero(is_labeled), Y, weight[labeled], price, fold)
 
 
 # What members have in common, in words, by how the name of the member or of its family begins.
@@ -263,6 +335,7 @@ FROM_ALL_ROWS = {
     "component": "the main directions of all rows (classes that are clusters)",
     "trees without labels": "trees grown without labels (rows that share leaves)",
     "latent semantics": "latent semantics (words that occur together)",
+    "naive Bayes": "naive Bayes of all texts (words that go with a class)",
 }
 FROM_LABELED_ROWS = {
     "random forest": "a random forest",
@@ -284,8 +357,9 @@ def explain_weights(weights: dict[str, float], families: dict[str, float]) -> st
     Returns
     -------
     text : str
-        For example "AutoSVC rests on neighbor graphs (classes along curves and surfaces) by 93%. In all, 95% of its
-        weight is on what all rows show, labeled or not, and 5% on the labeled rows alone."
+        For example "AutoSVC rests on neighbor graphs (classes along curves and surfaces) by 93%. In
+        all, 95% of its weight is on what all rows show, labeled or not, and 5% on the labeled rows
+        alone."
     """
     kinds: dict[str, float] = {}
     of_kernels: dict[str, float] = {}
@@ -294,6 +368,9 @@ def explain_weights(weights: dict[str, float], families: dict[str, float]) -> st
         member = name.removeprefix(f"{family}: ")
         words = FROM_ALL_ROWS | FROM_LABELED_ROWS
         of_family = next((kind for kind in words if kind and family.startswith(kind)), None)
+        if name == family and of_family is None and len(families) > 1:
+            kinds[f"the member {name!r}"] = weight
+            continue
         start = of_family or next(kind for kind in words if member.startswith(kind))
         kinds[words[start]] = kinds.get(words[start], 0.0) + weight
         if family and not of_family:
@@ -301,8 +378,8 @@ def explain_weights(weights: dict[str, float], families: dict[str, float]) -> st
     of_all_rows = sum(weight for kind, weight in kinds.items() if kind in FROM_ALL_ROWS.values())
     told = [f"AutoSVC rests on {_shares(kinds)}."]
     told.append(
-        f"In all, {100 * of_all_rows:.0f}% of its weight is on what all rows show, labeled or not, and "
-        f"{100 * (1 - of_all_rows):.0f}% on the labeled rows alone."
+        f"In all, {100 * of_all_rows:.0f}% of its weight is on what all rows show, labeled or not,"
+        f" and {100 * (1 - of_all_rows):.0f}% on the labeled rows alone."
     )
     if len(of_kernels) > 1 and max(of_kernels.values()) >= WORTH_NAMING:
         told.append(f"Its kernels are of {_shares(of_kernels)}.")
@@ -312,5 +389,8 @@ def explain_weights(weights: dict[str, float], families: dict[str, float]) -> st
 def _shares(weights: dict[str, float]) -> str:
     """The largest shares in words, the largest first."""
     named = [(name, weight) for name, weight in weights.items() if weight >= WORTH_NAMING]
-    parts = [f"{name} by {100 * weight:.0f}%" for name, weight in sorted(named, key=lambda item: -item[1])]
+    parts = [
+        f"{name} by {100 * weight:.0f}%"
+        for name, weight in sorted(named, key=lambda item: -item[1])
+    ]
     return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]

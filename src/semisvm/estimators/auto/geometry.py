@@ -1,32 +1,39 @@
 """The rows that the kernels are made from, and how far other rows are from them.
 
     rows      (n, d)  the distinct rows; scaled to length 1 with the cosine metric
-    mass      (n,)    how many rows each of them stands for: the sample weights of equal rows, added up
+    mass      (n,)    how many rows each of them stands for: the sample weights of equal rows, added
+              up
     mean      (d,)    the mean row, each counted by its mass
     squares   (n,)    squared lengths after the mean is subtracted
 
-Inner products are taken after the mean is subtracted; squared distances follow from them, and sparse rows stay sparse.
+Inner products are taken after the mean is subtracted; squared distances follow from them, and
+sparse rows stay sparse.
 
 **Components**, each row counted by its mass:
 
     K0        (n, n)  exp(-D2 / (2 median D2)), or the inner products with the cosine metric
     Kc        (n, n)  K0 with the mean of the mapped rows subtracted
     values    (r,)    the largest eigenvalues of M^1/2 Kc M^1/2, M the diagonal matrix of masses
-    vectors   (n, r)  its eigenvectors divided by M^1/2: the whitened components of the rows, sum_i mass_i v_i^2 = 1
+    vectors   (n, r)  its eigenvectors divided by M^1/2: the whitened components of the rows, sum_i
+              mass_i v_i^2 = 1
 
 A new row x has the components Kc(x, .) M v / value.
 
 **The smoothest functions on a graph of nearest rows**:
 
-    W        (n, n)  sparse: W_ij = exp(-D2_ij / (2 s^2)) where j is one of the k nearest rows of i, or i of j
+    W        (n, n)  sparse: W_ij = exp(-D2_ij / (2 s^2)) where j is one of the k nearest rows of i,
+             or i of j
     s                the mean length of the links, those of a row counted by its mass
     degree   (n,)    d_i = sum_j W_ij mass_j
-    lam      (r,)    the smallest eigenvalues of I - M^1/2 D^-1/2 W D^-1/2 M^1/2, ascending; M the masses
-    vectors  (n, r)  its eigenvectors divided by M^1/2: functions of the rows, sum_i mass_i u_i^2 = 1
+    lam      (r,)    the smallest eigenvalues of I - M^1/2 D^-1/2 W D^-1/2 M^1/2, ascending; M the
+             masses
+    vectors  (n, r)  its eigenvectors divided by M^1/2: functions of the rows, sum_i mass_i u_i^2 =
+             1
 
 With all masses 1 this is the normalized Laplacian. A new row x is linked to its k nearest rows, and
 
-    u(x) = sum_j w(x, j) mass_j u_j / sqrt(d(x) d_j) / (1 - lam)        where lam < 0.9; other functions are 0 there
+    u(x) = sum_j w(x, j) mass_j u_j / sqrt(d(x) d_j) / (1 - lam)        where lam < 0.9; other
+    functions are 0 there
 """
 
 from __future__ import annotations
@@ -38,20 +45,27 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import LinearOperator, eigsh
 from scipy.spatial.distance import squareform
 from sklearn.utils import gen_batches
 
 from semisvm.estimators.equal_rows import find_equal_rows
-from semisvm.kernels.spectrum import largest_eigenpairs
+from semisvm.kernels.spectrum import largest_eigenpairs, weighted_median
 from semisvm.matrices import as_dense, is_sparse_matrix, stack_rows
 
-LEAST_NUMBER = 1e-100  # where the largest number of all rows is less, it is the unit: squares would be lost
-CHUNK_NUMBERS = 4_000_000  # of the distances that are held at a time while new rows are scored: 32 MB
+LEAST_NUMBER = (
+    1e-100  # where the largest number of all rows is less, it is the unit: squares would be lost
+)
+CHUNK_NUMBERS = (
+    4_000_000  # of the distances that are held at a time while new rows are scored: 32 MB
+)
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """See the module's docstring; `is_cosine` says which metric it is, and rows are multiples of a `unit`."""
+    """See the module's docstring; `is_cosine` says which metric it is, and rows are multiples of
+    a `unit`.
+    """
 
     rows: Any
     mass: np.ndarray
@@ -80,7 +94,9 @@ class Geometry:
 
     def squared_distances(self, prepared: Any, products: np.ndarray) -> np.ndarray:
         """Squared distances to the rows, (m, n), from the inner products."""
-        return squared_distances_from(products, _centered_squares(prepared, self.mean), self.squares)
+        return squared_distances_from(
+            products, _centered_squares(prepared, self.mean), self.squares
+        )
 
     def find(self, prepared: Any) -> np.ndarray:
         """For each row the number of the row here that it equals, -1 where there is none."""
@@ -89,26 +105,39 @@ class Geometry:
 
 
 def make_geometry(X: Any, weight: np.ndarray, *, is_cosine: bool) -> tuple[Geometry, np.ndarray]:
-    """The geometry of some rows, and for each of them the number of the distinct row that it equals."""
+    """The geometry of some rows, and for each of them the number of the distinct row that it
+    equals.
+    """
     largest = float(abs(X).max()) if 0 not in X.shape else 0.0
     unit = 2.0 ** max(int(np.frexp(largest)[1]), -1000) if 0 < largest < LEAST_NUMBER else 1.0
     prepared = as_rows(X, is_cosine=is_cosine, unit=unit)
     equal = find_equal_rows(prepared)
-    rows, mass = prepared[equal.first], equal.total(weight)
+    rows = prepared[equal.first]
+    mass = equal.total(weight)
     mean = np.asarray(mass @ rows).ravel() / mass.sum()
     return Geometry(rows, mass, mean, _centered_squares(rows, mean), is_cosine, unit), equal.group
 
 
 def as_rows(X: Any, *, is_cosine: bool, unit: float = 1.0) -> Any:
-    """Dense or CSR rows of float64; of length 1 where the metric is the cosine, except for rows of zeros."""
-    X = sparse.csr_matrix(X, dtype=np.float64) if is_sparse_matrix(X) else np.asarray(X, dtype=np.float64)
+    """Dense or CSR rows of float64; of length 1 where the metric is the cosine, except for rows
+    of zeros.
+    """
+    X = (
+        sparse.csr_matrix(X, dtype=np.float64)
+        if is_sparse_matrix(X)
+        else np.asarray(X, dtype=np.float64)
+    )
     X = X if unit == 1 else X / unit
     if not is_cosine:
         return X
     squares = X.multiply(X).sum(axis=1) if is_sparse_matrix(X) else (X * X).sum(axis=1)
     length = np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
     length[length == 0] = 1
-    return sparse.csr_matrix(sparse.diags(1 / length) @ X) if is_sparse_matrix(X) else X / length[:, None]
+    return (
+        sparse.csr_matrix(sparse.diags(1 / length) @ X)
+        if is_sparse_matrix(X)
+        else X / length[:, None]
+    )
 
 
 def squared_distances_from(products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -125,11 +154,15 @@ def squared_distances_between(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def nearest_rows(distances2: np.ndarray, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest columns of each line, nearest first: their numbers and distances, (m, n_neighbors)."""
+    """The nearest columns of each line, nearest first: their numbers and distances, (m,
+    n_neighbors).
+    """
     nearest = np.argpartition(distances2, n_neighbors - 1, axis=1)[:, :n_neighbors]
     squared = np.take_along_axis(distances2, nearest, axis=1)
     order = np.argsort(squared, axis=1, kind="stable")
-    return np.take_along_axis(nearest, order, axis=1), np.sqrt(np.take_along_axis(squared, order, axis=1))
+    return np.take_along_axis(nearest, order, axis=1), np.sqrt(
+        np.take_along_axis(squared, order, axis=1)
+    )
 
 
 def median_distance2(distances2: np.ndarray, mass: np.ndarray) -> float:
@@ -140,7 +173,7 @@ def median_distance2(distances2: np.ndarray, mass: np.ndarray) -> float:
     else:
         copies = np.maximum(mass * (mass - 1) / 2, 0).sum()
         pairs = squareform(np.outer(mass, mass), checks=False)
-        found = _weighted_median(np.append(values, 0.0), np.append(pairs, copies))
+        found = weighted_median(np.append(values, 0.0), np.append(pairs, copies))
     if found > 0:
         return found
     mean = float(mass @ distances2 @ mass) / float(mass.sum()) ** 2  # most rows are equal
@@ -148,17 +181,10 @@ def median_distance2(distances2: np.ndarray, mass: np.ndarray) -> float:
 
 
 def chunks_of(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Parts of `n_rows` rows whose distances to `n_columns` others fit in the memory meant for them."""
+    """Parts of `n_rows` rows whose distances to `n_columns` others fit in the memory meant for
+    them.
+    """
     return gen_batches(n_rows, max(1, CHUNK_NUMBERS // max(n_columns, 1)))
-
-
-def _weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
-    order = np.argsort(values)
-    below = np.cumsum(weight[order])
-    half = below[-1] / 2
-    at = int(np.searchsorted(below, half * (1 - 1e-12)))
-    is_between = at + 1 < len(values) and abs(below[at] - half) <= 1e-12 * half
-    return float(values[order[at]] + values[order[at + 1]]) / 2 if is_between else float(values[order[at]])
 
 
 def _centered_squares(rows: Any, mean: np.ndarray) -> np.ndarray:
@@ -182,10 +208,13 @@ def _centered_products(A: Any, B: Any, mean: np.ndarray) -> np.ndarray:
 # ---- components and functions on a graph ----
 
 SMALLEST_VALUE = 1e-10  # of the largest eigenvalue: below it, components are rounding errors
-MOST_VECTORS = 200
+MOST_VECTORS = 200  # functions of a graph of the rows of an array
 SMALLEST_LINK = 1e-9  # rows far from all others are still linked, however weakly
 EXTENDED_BELOW = 0.9  # functions with a larger eigenvalue can't be continued to new rows
 SAME_VALUE = 1e-8
+# From so many rows per function on, Lanczos finds them faster than LAPACK: 64 functions of 1,000
+# rows in 0.05 instead of 0.10 s, of 2,000 rows in 0.14 instead of 0.69 s.
+ROWS_PER_FUNCTION = 10
 
 
 @dataclass(frozen=True)
@@ -222,12 +251,20 @@ class KernelComponents:
 
 
 def make_components(
-    geometry: Geometry, products: np.ndarray, distances2: np.ndarray, n_components: int, device: str = "cpu"
+    geometry: Geometry,
+    products: np.ndarray,
+    distances2: np.ndarray,
+    n_components: int,
+    device: str = "cpu",
 ) -> tuple[KernelComponents, np.ndarray]:
     """The components, and Kc between the rows of the fit."""
-    mass, total = geometry.mass, geometry.total
+    mass = geometry.mass
+    total = geometry.total
     if geometry.is_cosine:
-        median, column_mean, mean, kernel = None, np.zeros(len(mass)), 0.0, products
+        median = None
+        column_mean = np.zeros(len(mass))
+        mean = 0.0
+        kernel = products
     else:
         median = median_distance2(distances2, mass)
         kernel = _gaussian(distances2, median)
@@ -251,11 +288,13 @@ def whitened_components(
     values, vectors = largest_eigenpairs(weighted, n_components, device)
     if not len(values):  # what LAPACK returns where rounding leaves nothing
         raise ValueError(
-            f"The weights of rows differ too much to be computed with, from {mass.min():.3g} to {mass.max():.3g}."
+            f"The weights of rows differ too much to be computed with, from {mass.min():.3g} to"
+            f" {mass.max():.3g}."
         )
     is_real = values > SMALLEST_VALUE * max(float(values[0]), 0.0)
     is_real[0] = True
-    values, vectors = np.maximum(values[is_real], np.finfo(float).tiny), vectors[:, is_real]
+    values = np.maximum(values[is_real], np.finfo(float).tiny)
+    vectors = vectors[:, is_real]
     return values, vectors / root[:, None]
 
 
@@ -266,7 +305,9 @@ def _gaussian(distances2: np.ndarray, median: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class GraphFunctions:
-    """See the module's docstring; `piece` (n,) is the connected part of the graph that each row is in."""
+    """See the module's docstring; `piece` (n,) is the connected part of the graph that each row
+    is in.
+    """
 
     n_neighbors: int
     width: float
@@ -276,18 +317,23 @@ class GraphFunctions:
     piece: np.ndarray
 
     def smoothest(self, n_functions: int) -> int:
-        """How many functions to take for the smoothest so many: never only some of those with equal eigenvalues."""
+        """How many functions to take for the smoothest so many: never only some of those with
+        equal eigenvalues.
+        """
         last = self.lam[min(n_functions, len(self.lam)) - 1]
         return int(np.count_nonzero(self.lam <= last + SAME_VALUE))
 
-    def reached(self, labeled: np.ndarray, mass: np.ndarray) -> float:
+    def reached(self, labeled_node: np.ndarray, mass: np.ndarray) -> float:
         """The share of the rows that are connected with a labeled one."""
-        is_reached = np.isin(self.piece, self.piece[labeled])
+        is_reached = np.isin(self.piece, self.piece[labeled_node])
         return float(mass[is_reached].sum() / mass.sum())
 
     def place(self, nearest: np.ndarray, distance: np.ndarray, mass: np.ndarray) -> np.ndarray:
-        """The values of the functions at new rows, from their nearest rows of the fit and their distances."""
-        nearest, distance = nearest[:, : self.n_neighbors], distance[:, : self.n_neighbors]
+        """The values of the functions at new rows, from their nearest rows of the fit and their
+        distances.
+        """
+        nearest = nearest[:, : self.n_neighbors]
+        distance = distance[:, : self.n_neighbors]
         link = _link_weight(distance, self.width) * mass[nearest]
         link /= np.sqrt(link.sum(axis=1, keepdims=True) * self.degree[nearest])
         is_extended = self.lam < EXTENDED_BELOW
@@ -298,29 +344,79 @@ class GraphFunctions:
         return values
 
 
-def make_graph(nearest: np.ndarray, distance: np.ndarray, mass: np.ndarray, device: str = "cpu") -> GraphFunctions:
-    """The functions, from the nearest rows of each row and their distances, (n, k) both; found on a device."""
+def make_graph(
+    nearest: np.ndarray,
+    distance: np.ndarray,
+    mass: np.ndarray,
+    n_functions: int = MOST_VECTORS,
+    device: str = "cpu",
+) -> GraphFunctions:
+    """The smoothest functions, from the nearest rows of each row and their distances, (n, k)
+    both; found on a device.
+    """
     n, k = nearest.shape
     width = mean_link(distance, mass)
     starts = np.arange(0, n * k + 1, k)
-    links = sparse.csr_matrix((_link_weight(distance, width).ravel(), nearest.ravel(), starts), shape=(n, n))
+    links = sparse.csr_matrix(
+        (_link_weight(distance, width).ravel(), nearest.ravel(), starts), shape=(n, n)
+    )
     links = sparse.csr_matrix(links.maximum(links.T))
     degree = np.asarray(links @ mass)
     scale = sparse.diags(np.sqrt(mass / degree))
     matrix = sparse.csr_matrix(scale @ links @ scale)
-    values, vectors = largest_eigenpairs(matrix, min(MOST_VECTORS, max(n - 2, 1)), device)
+    piece = connected_components(links, directed=False)[1]
+    n_functions = min(n_functions, max(n - 2, 1))
+    if device == "cpu" and n > ROWS_PER_FUNCTION * n_functions and np.isfinite(matrix.data).all():
+        values, vectors = _lanczos(matrix, piece, np.sqrt(mass * degree), n_functions)
+    else:
+        values, vectors = largest_eigenpairs(matrix, n_functions, device)
     return GraphFunctions(
         n_neighbors=k,
         width=width,
         degree=degree,
         lam=np.maximum(1 - values, 0),
         vectors=vectors / np.sqrt(mass)[:, None],
-        piece=connected_components(links, directed=False)[1],
+        piece=piece,
     )
 
 
+def _lanczos(
+    matrix: Any, piece: np.ndarray, first: np.ndarray, n_functions: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The largest eigenvalues of the matrix of a graph, falling, and their vectors.
+
+    The eigenvalue 1 belongs to every connected piece of the graph, with `first` there and 0
+    elsewhere as its vector. Lanczos finds one vector of a repeated eigenvalue, not all of them, so
+    these are given: the matrix has -1 in their place. Of more pieces than functions the largest
+    are taken.
+    """
+    n = len(piece)
+    size = np.bincount(piece)
+    order = np.argsort(-size, kind="stable")[:n_functions]
+    length = np.sqrt(np.bincount(piece, first**2))
+    indicators = sparse.csc_matrix((first / length[piece], (np.arange(n), piece)))[:, order]
+    n_more = n_functions - len(order)
+    values = np.ones(len(order))
+    vectors = indicators.toarray()
+    if n_more:
+
+        def times(v: np.ndarray) -> np.ndarray:
+            return matrix @ v - 2 * (indicators @ (indicators.T @ v))
+
+        operator = LinearOperator((n, n), matvec=times, dtype=np.float64)
+        start = np.random.default_rng(0).standard_normal(n)
+        n_basis = min(n - 1, 2 * n_more + 40)
+        more, vectors_of_more = eigsh(operator, n_more, which="LA", v0=start, ncv=n_basis)
+        falling = np.argsort(-more, kind="stable")
+        values = np.append(values, more[falling])
+        vectors = np.hstack([vectors, vectors_of_more[:, falling]])
+    return values, vectors
+
+
 def mean_link(distance: np.ndarray, mass: np.ndarray) -> float:
-    """The mean length of the links, those of a row counted by its mass; 1 where all lengths are 0."""
+    """The mean length of the links, those of a row counted by its mass; 1 where all lengths are
+    0.
+    """
     width = float(mass @ distance.mean(axis=1) / mass.sum())
     return width if width > 0 else 1.0
 

@@ -1,50 +1,79 @@
 """From the leave-one-out scores of an average to thresholds, certificates and probabilities.
 
-Thresholds and probabilities come from *crossed* scores (`stacking`), whose weights have not seen the labels of their
-rows, at both levels.
+Thresholds and probabilities come from *crossed* scores (`stacking`), whose weights have not seen
+the labels of their rows, at both levels.
 
-    precision, recall asked    the threshold of one class against the rest is chosen on crossed scores
-    confidence                 a part of the labels is kept out of the fit, kernels included, and proves the threshold
+    precision, recall asked    the threshold of one class against the rest is chosen on crossed
+                               scores
+    confidence                 a part of the labels is kept out of the fit, kernels included, and
+                               proves the threshold
+    nothing asked, two classes      the share of positives that is expected among the unlabeled rows
+                               is accepted, unless `threshold` says something else
+                               (`model_selection.thresholds`)
     probabilities              made from the crossed scores s, so that a row counts by its weight:
 
-        P(class k) = exp(slope s_k) / sum_j exp(slope s_j),     with two classes 1 / (1 + exp(-slope s))
+        P(class k) = exp(slope s_k) / sum_j exp(slope s_j),     with two classes 1 / (1 + exp(-slope
+        s))
 
-The one slope maximizes the likelihood of smoothed targets: (n + 1) / (n + 2) for the class of a label, with n labels,
-and the rest shared by the others. So the largest score is the most probable class; a threshold changes no probability.
-Costs and class weights move the scores on purpose: there Platt's sigmoids, one per class, undo it.
+The one slope maximizes the likelihood of smoothed targets: (n + 1) / (n + 2) for the class of a
+label, with n labels, and the rest shared by the others. So the largest score is the most probable
+class; a threshold changes no probability. Costs and class weights move the scores on purpose: there
+Platt's sigmoids, one per class, undo it. What scores should be is +1 or -1, so that a score of 18
+says no more than one of FARTHEST_SCORE: a single outlying score flattens no probability.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.utils.validation import check_is_fitted
 
-from semisvm.decision import Target, certify, choose_for, measure
+from semisvm.decision import Evidence, Target, certify, choose, measure
 from semisvm.device import on_host
 from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage
 from semisvm.estimators.auto.preparation import read_rows
-from semisvm.estimators.auto.stacking import LabeledTarget, codes_of
+from semisvm.estimators.auto.stacking import codes_of
 from semisvm.estimators.binary import combine
 from semisvm.estimators.classifier import finite_scores
 from semisvm.estimators.equal_rows import as_repetitions
-from semisvm.estimators.preference._decision import OperatingPointsMixin, begin_check, check_labels
-from semisvm.estimators.preference._plan import Plan, refuse_rare
-from semisvm.labels import Labels
+from semisvm.estimators.least_squares import LabeledTarget
+from semisvm.estimators.targets import (
+    OperatingPointsMixin,
+    Plan,
+    begin_check,
+    check_labels,
+    refuse_rare,
+)
+from semisvm.labels import Labels, refuse_marker_as_class
+from semisvm.matrices import is_frame
 from semisvm.model_selection.calibration import fit_sigmoid, probabilities_of
-from semisvm.shared_docs import with_shared_docs
+from semisvm.model_selection.thresholds import (
+    accept_share,
+    balance,
+    best_f1_share,
+    expected_share,
+    fit_probability,
+)
+from semisvm.sklearn_private import safe_indexing
 
 FEWEST_COMPARED = 50  # labels: with fewer, scores left out differ from others by more than chance
 CERTIFICATE_SHARE = 0.5  # of the labels, where a certificate is asked for
+FARTHEST_SCORE = 2.0  # what scores beyond it count as, where probabilities are fitted
+FEWEST_UNLABELED = 50  # rows that a share is expected among; of fewer, it follows single rows
+FEWEST_TO_EXPECT = 2  # labels of each class: one that is left out alone says nothing
 
 
 def fit_slope(scores: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> float:
     """The slope of the module's docstring; scores and Y are (l, c)."""
     from scipy.optimize import minimize
 
-    columns, codes, total = _both(scores), codes_of(Y), float(weight.sum())
+    scores = np.clip(scores, -FARTHEST_SCORE, FARTHEST_SCORE)
+    columns = _both(scores)
+    codes = codes_of(Y)
+    total = float(weight.sum())
     scale = float(np.abs(scores).max()) or 1.0
     lead = columns / scale
     seen = (total + 1) / (total + 2)
@@ -58,19 +87,63 @@ def fit_slope(scores: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> float:
         return -float(share @ (goal * log_p).sum(axis=1)), np.array([float(share @ residual)])
 
     found = minimize(
-        loss, [1.0], jac=True, method="L-BFGS-B", bounds=[(0, None)], options={"ftol": 1e-12, "gtol": 1e-8}
+        loss,
+        [1.0],
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0, None)],
+        options={"ftol": 1e-12, "gtol": 1e-8},
     )
     return float(found.x[0] / scale)
 
 
+def place_threshold(
+    rule: str, scores: np.ndarray, sign: np.ndarray, pool: np.ndarray, weight: np.ndarray
+) -> float:
+    """The threshold of two classes by one of the rules of `AutoSVC.threshold`, where nothing is
+    asked for: from crossed scores of labeled rows and their signs, and from the scores (u, 1) of
+    unlabeled rows and their weights. 0 where the rows are too few, and where the share above 0 is
+    the expected one as far as so many labels tell.
+    """
+    if rule == "labeled_f1":
+        return balance(scores, sign)
+    times = as_repetitions(weight) if len(weight) else None
+    pool = pool[weight > 0, 0] if times is None else np.repeat(pool[:, 0], times)
+    if rule == "score" or len(pool) < FEWEST_UNLABELED:
+        return 0.0
+    farthest = np.clip(scores, -FARTHEST_SCORE, FARTHEST_SCORE)
+    probability = fit_probability(farthest, sign, FEWEST_TO_EXPECT)
+    if probability is None:
+        return 0.0
+    clipped = np.clip(pool, -FARTHEST_SCORE, FARTHEST_SCORE)
+    share = expected_share(probability, clipped)
+    # The targets of the sigmoid are smoothed by this much: a smaller difference from the share
+    # above 0 says nothing, and would cut into classes that stand apart (two moons).
+    n_positive = np.count_nonzero(sign > 0)
+    n_negative = len(sign) - n_positive
+    smoothed = share / (n_positive + 2) + (1 - share) / (n_negative + 2)
+    if rule == "share" and abs(share - np.mean(pool > 0)) <= smoothed:
+        return 0.0
+    if rule == "f1":
+        share = float(np.sqrt(share * best_f1_share(probability, clipped)))
+    return accept_share(pool, share)
+
+
 def _both(scores: np.ndarray) -> np.ndarray:
-    """One column per class: with two classes the score is how much the second has more than the first."""
+    """One column per class: with two classes the score is how much the second has more than the
+    first.
+    """
     return np.hstack([-scores / 2, scores / 2]) if scores.shape[1] == 1 else scores
 
 
 class OperatingMixin(OperatingPointsMixin):
-    """Thresholds, operating points and probabilities of `AutoSVC`, which brings `_raw_scores`, (n, n_problems)."""
+    """Thresholds, operating points and probabilities of `AutoSVC`, which brings `_raw_scores`,
+    (n, n_problems).
+    """
 
+    threshold: str
+    unlabeled: Any
+    members: Any
     _slope: float | None  # None where costs move the scores
     _sigmoids: np.ndarray  # (n_problems, 2): slope and offset
     _average: FamilyAverage
@@ -79,27 +152,46 @@ class OperatingMixin(OperatingPointsMixin):
     def _has_target(self) -> bool:
         return self.min_precision is not None or self.min_recall is not None
 
-    def _plan_targets(self, labels: Labels, in_use: np.ndarray, random_sample: np.ndarray | None) -> Plan:
+    def _plan_targets(
+        self, labels: Labels, in_use: np.ndarray, random_sample: np.ndarray | None
+    ) -> Plan:
         """What is asked of each class, and which labels are kept for the certificate."""
         used = Labels(labels.classes, np.where(in_use, labels.codes, -1))
         if self._has_target:
             refuse_rare(
                 used,
-                "A precision or recall is measured on labels left out, so each class needs at least two, and class "
-                "{name} has {number}: label more rows of it.",
+                "A precision or recall is measured on labels left out, so each class needs at least"
+                " two, and class {name} has {number}: label more rows of it.",
             )
-        return self._make_plan(used, random_sample, "full", CERTIFICATE_SHARE)
+        return self._make_plan(used, random_sample, CERTIFICATE_SHARE)
 
-    def _average_scores(self, X: Any) -> np.ndarray:
-        return finite_scores(self._average.scores_of_rows, X)
+    def _average_scores(self, X: Any, given: Any) -> np.ndarray:
+        """The scores of rows that were read, and as they were given."""
+        given = self._for_outside(given)
+        return finite_scores(partial(self._average.scores_of_rows, given=given), X)
+
+    def _for_outside(self, given: Any) -> Any:
+        """Rows as members from outside see them, with the columns in the order of the fit; None
+        without such members.
+        """
+        if not self.members:
+            return None
+        if is_frame(given) and hasattr(self, "feature_names_in_"):
+            return given[list(self.feature_names_in_)]
+        return given
 
     def _raw_scores(self, X: Any) -> np.ndarray:
         """Check rows and score them without thresholds, (n, n_problems)."""
         check_is_fitted(self)
-        return self._average_scores(read_rows(self, on_host(X), reset=False))
+        refuse_marker_as_class(self.unlabeled)
+        X = on_host(X)
+        return self._average_scores(read_rows(self, X, reset=False), X)
 
-    def _check_labels(self, found: FamiliesFit, X: Any, labels: Labels, crossed: np.ndarray, plan: Plan) -> None:
-        """Check whether the labels that a target is measured on look like a random sample, unless the user says so.
+    def _check_labels(
+        self, found: FamiliesFit, X: Any, labels: Labels, crossed: np.ndarray, plan: Plan
+    ) -> None:
+        """Check whether the labels that a target is measured on look like a random sample, unless
+        the user says so.
 
         X, labels   the rows that kernels are made from
         crossed     (l, c) scores of the labeled rows
@@ -112,38 +204,77 @@ class OperatingMixin(OperatingPointsMixin):
                 scores[labels.is_labeled] = crossed
             view = next(iter(found.average.views.of(X).values()))
             begun = begin_check(view, labels)
-            self.fair_sample_ = check_labels(begun, labels, scores, certifies=self.confidence is not None)
+            self.fair_sample_ = check_labels(
+                begun, labels, scores, certifies=self.confidence is not None
+            )
 
-    def _settle(self, scores: np.ndarray, labeled: LabeledTarget, measures: np.ndarray, plan: Plan) -> None:
-        """Set thresholds, operating points and probabilities from crossed scores; `measures` says which rows may."""
+    def _settle(
+        self,
+        scores: np.ndarray,
+        labeled: LabeledTarget,
+        measures: np.ndarray,
+        plan: Plan,
+        pool: tuple[np.ndarray, np.ndarray],
+    ) -> None:
+        """Set thresholds, operating points and probabilities from crossed scores.
+
+        measures   which of these rows may
+        pool       the scores of the unlabeled rows, (u, c), and their weights
+        """
         all_cost_the_same = (labeled.price == labeled.price[0]).all()
         weight = labeled.weight[measures]
-        fair, sign = scores[measures], labeled.Y[measures]
+        fair = scores[measures]
+        sign = labeled.Y[measures]
         self._slope = fit_slope(fair, sign, weight) if all_cost_the_same else None
-        self._sigmoids = np.array([fit_sigmoid(fair[:, k], sign[:, k], weight) for k in range(sign.shape[1])])
+        self._sigmoids = np.array(
+            [fit_sigmoid(fair[:, k], sign[:, k], weight) for k in range(sign.shape[1])]
+        )
         times = as_repetitions(weight)
         if times is not None:
-            fair, sign = np.repeat(fair, times, axis=0), np.repeat(sign, times, axis=0)
+            fair = np.repeat(fair, times, axis=0)
+            sign = np.repeat(sign, times, axis=0)
         names = self.classes_.tolist()[1 if len(self.classes_) == 2 else 0 :]
-        self.operating_points_, self.threshold_ = {}, np.empty(len(names))
+        self.operating_points_ = {}
+        self.threshold_ = np.empty(len(names))
         for number, (name, target) in enumerate(zip(names, plan.targets, strict=True)):
-            own, of_class = fair[:, number], sign[:, number]
+            own = fair[:, number]
+            of_class = sign[:, number]
             if self._has_target:
-                point = choose_for(target, own, of_class, level="cross-fitted")
-            else:  # what the largest score gives
+                point = choose(own, of_class, target, level=Evidence.CROSS_FITTED)
+            else:
                 lead = own if len(names) == 1 else own - np.delete(fair, number, axis=1).max(axis=1)
-                point = measure(lead, of_class, 0.0, target=Target(), level="cross-fitted")
+                threshold = 0.0  # of several classes, and where costs move scores, the largest wins
+                if len(names) == 1 and all_cost_the_same:
+                    threshold = place_threshold(self.threshold, lead, of_class, *pool)
+                point = measure(
+                    lead, of_class, threshold, target=Target(), level=Evidence.CROSS_FITTED
+                )
             self.operating_points_[name], self.threshold_[number] = point, point.threshold
 
-    def _certify(self, plan: Plan, labels: Labels, X: Any, pilot: tuple[np.ndarray, np.ndarray], others: Any) -> None:
-        """Replace the operating points by ones that the labels kept apart prove; `others` are scores like theirs."""
-        if not plan.certifies.any() or (self.fair_sample_ is not None and not self.fair_sample_.is_fair):
+    def _certify(
+        self,
+        plan: Plan,
+        labels: Labels,
+        rows: tuple[Any, Any],
+        pilot: tuple[np.ndarray, np.ndarray],
+        others: Any,
+    ) -> None:
+        """Replace the operating points by ones that the labels kept apart prove; `others` are
+        scores like theirs, `rows` all rows of the fit, as they were read and as they were given.
+        """
+        if not self._may_certify(plan):
             return
-        scores = self._average_scores(X[plan.certifies])
-        for number, (name, target) in enumerate(zip(self.operating_points_, plan.targets, strict=True)):
+        X, given = rows
+        kept = np.flatnonzero(plan.certifies)
+        scores = self._average_scores(X[kept], safe_indexing(given, kept))
+        for number, (name, target) in enumerate(
+            zip(self.operating_points_, plan.targets, strict=True)
+        ):
             if target.is_constrained:
                 sign = labels.sign(1 if scores.shape[1] == 1 else number)[plan.certifies]
-                reference = others[:, number] if others is not None and len(others) >= len(sign) else None
+                reference = (
+                    others[:, number] if others is not None and len(others) >= len(sign) else None
+                )
                 point = certify(
                     scores[:, number],
                     sign,
@@ -156,22 +287,39 @@ class OperatingMixin(OperatingPointsMixin):
 
     def _decide(self, scores: np.ndarray) -> np.ndarray:
         """From the scores of the average, (n, c), to what `decision_function` returns."""
-        return super()._decide(scores) if self._has_target else combine(scores, len(self.classes_), "ovr")
+        return (
+            super()._decide(scores)
+            if self._has_target or len(self.classes_) == 2
+            else combine(scores, len(self.classes_), "ovr")
+        )
 
-    @with_shared_docs
+    def _why_no_probabilities(self) -> str:
+        return ""
+
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class, from scores that have not seen the labels.
 
-        `predict` takes the most probable class, unless a precision or recall to keep, costs or class weights ask for
-        something else. The probabilities do not change with these.
+        Of several classes `predict` takes the most probable one, unless a precision or recall to
+        keep, costs or class weights ask for something else. Of two classes it accepts rows above
+        `threshold_`, whose probability need not be 0.5. The probabilities do not change with these.
 
         Parameters
         ----------
-        %(new_rows)s
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, or with ``kernel="precomputed"`` the kernel values between them and the
+            training rows.
 
         Returns
         -------
-        %(probabilities)s
+        probabilities : ndarray of shape (n_samples, n_classes)
+            One column per class, in the order of `classes_`.
         """
-        scores, slope = self._raw_scores(X), getattr(self, "_slope", None)  # models of earlier versions have sigmoids
-        return probabilities_of(scores, self._sigmoids) if slope is None else softmax(slope * _both(scores), axis=1)
+        scores, slope = (
+            self._raw_scores(X),
+            getattr(self, "_slope", None),
+        )  # models of earlier versions have sigmoids
+        return (
+            probabilities_of(scores, self._sigmoids)
+            if slope is None
+            else softmax(slope * _both(scores), axis=1)
+        )

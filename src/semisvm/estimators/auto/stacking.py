@@ -1,32 +1,13 @@
-"""One average of machines, each of which knows its leave-one-out scores: the weights come from these.
+"""One average of machines, each of which knows its leave-one-out scores: the weights come from
+these.
 
-The scores of the average are the weighted sum of those of its members, not scaled before: where the labels say little
-about a row in some kernel, its score there is near the bias, and so has little influence.
+The scores of the average are the weighted sum of those of its members, not scaled before: where the
+labels say little about a row in some kernel, its score there is near the bias, and so has little
+influence.
 
-**The least-squares SVM**, and the scores that each labeled row would get had it been left out:
-
-    K        (l, l)  the kernel between the labeled rows
-    Y        (l, c)  +1 for the rows of a class, -1 for the others, one column per class
-    weight   (l,)    how many rows each row counts for
-    price    (l,)    what its error costs
-    r                the ridge, times the mean of the diagonal of K
-
-    minimize  sum_i weight_i price_i |Y_i - f(x_i)|^2 + r |w|^2,     f(x) = K(x, .) a + bias
-
-    [[K + diag(r / (weight price)), 1], [1', 0]] [a; bias] = [Y; 0],     H the inverse of that matrix
-
-Without one row of weight 1, the score of row i is Y_i - a_i / H_ii: exact, since nothing in K depends on a label. A row
-of weight w > 1 stands for w rows of which one is left out; the inverse of the larger system has the diagonal element
-H_ii / w^2 + (1 - 1 / w) price_i / r at each of them, and the coefficients there are a_i / w. A row of weight below 1
-is left out as a whole.
-
-**Does a kernel know anything of the labels?** Had the labels been dealt to the rows at random, the squared error of row
-i would be expected to be the variance of the labels times
-
-    spread_i = sum_j (B_ij / H_ii)^2,     B the part of H that belongs to the rows, so that a = B Y
-
-A kernel of structure whose leave-one-out error is above what random labels are expected to give is believed in less,
-and not at all where it is a fifth above: its structure has nothing to do with the classes.
+The members on kernels are least-squares SVMs (`estimators.least_squares`). A kernel of structure
+whose leave-one-out error is above what random labels are expected to give is down-weighted, and
+left out where it is a fifth above: its structure has nothing to do with the classes.
 
 **The weights**:
 
@@ -35,85 +16,47 @@ and not at all where it is a fifth above: its structure has nothing to do with t
     count   (l,)    how much each labeled row counts
     prior   (J,)    the weights where the labels say nothing, positive, with sum 1
 
-    minimize    1/(2 c) sum_i count_i |Y_i - sum_j w_j A_ji|^2 + strength sum_j w_j log(w_j / prior_j)
+    minimize    1/(2 c) sum_i count_i |Y_i - sum_j w_j A_ji|^2 + strength sum_j w_j log(w_j /
+                prior_j)
     subject to  w >= 0,  sum_j w_j = 1
 
-It is strictly convex, and the logarithm keeps every weight positive: Newton's method needs no active set.
+It is strictly convex, and the logarithm keeps every weight positive: Newton's method needs no
+active set.
 
-The members' leave-one-out scores have not seen the labels of their rows, but the weights of the average have. *Crossed*
-scores have not: the labeled rows are dealt to folds by what they hold, and those of each are averaged with the weights
-that the others give.
+The members' leave-one-out scores have not seen the labels of their rows, but the weights of the
+average have. *Crossed* scores have not: the labeled rows are dealt to folds by what they hold, and
+those of each are averaged with the weights that the others give.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor
-from scipy.linalg.lapack import dpotri
 
+from semisvm.estimators.least_squares import (
+    LabeledTarget,
+    fit_least_squares,
+)
 from semisvm.estimators.progress import RoundRecord
 
 MOST_NEWTON_STEPS = 200
 SMALLEST_WEIGHT = 1e-100
 STACKING_TOL = 1e-10  # of the gap
 SUFFICIENT = 1e-4  # of the decrease that the slope promises
-WORSE_THAN_RANDOM = 1.2  # times the error that random labels are expected to give: no belief is left
+WORSE_THAN_RANDOM = (
+    1.2  # times the error that random labels are expected to give: no belief is left
+)
 BELIEVED = 1e-9  # of the largest belief: members with less are not trained
 
 
 @dataclass(frozen=True)
-class LeastSquaresMachine:
-    """Coefficients (l, c), a bias per class (c,), the leave-one-out scores (l, c), and the spread of rows (l,)."""
-
-    coef: np.ndarray
-    bias: np.ndarray
-    left_out: np.ndarray
-    spread: np.ndarray
-
-    def scores(self, kernel: np.ndarray) -> np.ndarray:
-        """The scores of rows, (m, c), from their kernel values with the labeled rows, (m, l)."""
-        return kernel @ self.coef + self.bias
-
-
-def fit_least_squares(
-    K: np.ndarray, Y: np.ndarray, weight: np.ndarray, price: np.ndarray, *, ridge: float
-) -> LeastSquaresMachine:
-    """Train the machine of the module's docstring."""
-    diagonal = float(weight @ np.diagonal(K) / weight.sum())
-    r = ridge * (diagonal if diagonal > 0 else 1.0)
-    system = (K + K.T) / 2
-    system[np.diag_indices_from(system)] += r / (weight * price)
-    inverse = _inverse(system)
-    sums = inverse.sum(axis=1)
-    bias = sums @ Y / sums.sum()
-    coef = inverse @ (Y - bias)
-    h = np.diagonal(inverse) - sums**2 / sums.sum()
-    copies = np.maximum(weight, 1)
-    own = (1 - 1 / copies) * price / r  # what the other copies of a row add to its place on the diagonal
-    h_copy = h / copies**2 + own
-    left_out = Y - coef / copies[:, None] / h_copy[:, None]
-    inverse -= np.outer(sums, sums / sums.sum())
-    inverse **= 2
-    spread = (inverse @ (1 / copies) / copies**2 + own * price / r) / h_copy**2
-    return LeastSquaresMachine(coef, bias, left_out, spread)
-
-
-def _inverse(system: np.ndarray) -> np.ndarray:
-    """The inverse of a positive definite matrix, which is overwritten."""
-    factor, is_lower = cho_factor(system, overwrite_a=True)
-    inverse, _ = dpotri(factor, lower=is_lower, overwrite_c=True)  # a third of the work of solving for the identity
-    above = np.triu(inverse)
-    return above + np.triu(above, 1).T
-
-
-@dataclass(frozen=True)
 class Stacked:
-    """Weights (J,), how many steps were made, and the gap: how far the objective may be from its minimum.
+    """Weights (J,), how many steps were made, and the gap: how far the objective may be from its
+    minimum.
 
     The gap is a share of the strength where that is above 1.
     """
@@ -123,17 +66,23 @@ class Stacked:
     gap: float
 
 
-def stack(left_out: np.ndarray, Y: np.ndarray, count: np.ndarray, prior: np.ndarray, *, strength: float) -> Stacked:
+def stack(
+    left_out: np.ndarray, Y: np.ndarray, count: np.ndarray, prior: np.ndarray, *, strength: float
+) -> Stacked:
     """Solve the problem of the module's docstring; `left_out` is (J, l, c)."""
     n_members, _, n_columns = left_out.shape
     by_row = np.sqrt(count / n_columns)[:, None]
-    A, target = (left_out * by_row).reshape(n_members, -1), (Y * by_row).ravel()
-    G, b = A @ A.T, A @ target
+    A = (left_out * by_row).reshape(n_members, -1)
+    target = (Y * by_row).ravel()
+    G = A @ A.T
+    b = A @ target
 
     def objective(w: np.ndarray) -> float:
         return float(w @ G @ w / 2 - b @ w + strength * (w @ np.log(w / prior)))
 
-    w, gap, n_iter = prior.copy(), np.inf, 0
+    w = prior.copy()
+    gap = np.inf
+    n_iter = 0
     while n_iter < MOST_NEWTON_STEPS:
         n_iter += 1
         gradient = G @ w - b + strength * (np.log(w / prior) + 1)
@@ -142,15 +91,21 @@ def stack(left_out: np.ndarray, Y: np.ndarray, count: np.ndarray, prior: np.ndar
         gap = decrease / 2 / max(1.0, strength)
         if gap <= STACKING_TOL:
             break
-        length, before = 1.0, objective(w)
-        while objective(_moved(w, length * step)) > before - SUFFICIENT * length * decrease and length > 1e-14:
+        length = 1.0
+        before = objective(w)
+        while (
+            objective(_moved(w, length * step)) > before - SUFFICIENT * length * decrease
+            and length > 1e-14
+        ):
             length /= 2
         w = _moved(w, length * step)
     return Stacked(w, n_iter, max(gap, 0.0))
 
 
 def _moved(w: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """The weights after a step; those that shrink do so by a factor, and stay positive however long it is."""
+    """The weights after a step; those that shrink do so by a factor, and stay positive however
+    long it is.
+    """
     moved = np.where(step < 0, w * np.exp(np.minimum(step, 0) / w), w + step)
     moved = np.maximum(moved, SMALLEST_WEIGHT)
     return moved / moved.sum()
@@ -168,31 +123,10 @@ def _newton_step(hessian: np.ndarray, gradient: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class LabeledTarget:
-    """What the labeled rows say.
-
-    labeled   (l,)    the rows that they are: of those that kernels are made from, or of a library
-    Y         (l, c)  +1 for the rows of a class, -1 for others; one column for two classes, +1 being the second
-    weight    (l,)    how many rows each counts for
-    price     (l,)    what its error costs; the mean over all rows is 1
-    fold      (l,)    where it is dealt to; copies of a row share a fold, and the order of the rows does not matter
-    """
-
-    labeled: np.ndarray
-    Y: np.ndarray
-    weight: np.ndarray
-    price: np.ndarray
-    fold: np.ndarray
-
-    @property
-    def count(self) -> np.ndarray:
-        """How much each labeled row counts."""
-        return self.weight * self.price
-
-
-@dataclass(frozen=True)
 class Member:
-    """One kernel, a multiple of the ridge asked for, and the belief in it, which labels lower where `is_structure`."""
+    """One kernel, a multiple of the ridge asked for, and the belief in it, which labels lower
+    where `is_structure`.
+    """
 
     name: str
     kernel: str
@@ -213,12 +147,40 @@ class FamilySettings:
     strength: float = 0.5
     tell: Callable[[RoundRecord], bool] = lambda record: False
     device: str = "cpu"
-    kernels_only: bool = False
+    max_rows: int = 3000
+    outside: dict[str, float] = field(default_factory=dict)  # beliefs in members from outside
+
+    @classmethod
+    def of(cls, estimator: Any, n_classes: int) -> FamilySettings:
+        """The settings that `AutoSVC` and `UnlabeledKernel` have in common."""
+        return cls(
+            n_classes=n_classes,
+            n_neighbors=_check_neighbors(estimator.n_neighbors),
+            metric=estimator.metric,
+            is_safe=estimator.safe,
+            ridge=estimator.ridge,
+            strength=estimator.prior_strength,
+        )
+
+
+def _check_neighbors(n_neighbors: Any) -> tuple[int, ...]:
+    """Raise ValueError for anything but different positive integers."""
+    numbers = tuple(n_neighbors)
+    is_number = all(
+        isinstance(k, int | np.integer) and not isinstance(k, bool) and k >= 1 for k in numbers
+    )
+    if not (is_number and len(set(numbers)) == len(numbers)):
+        raise ValueError(
+            "n_neighbors must hold different integers of at least 1, such as (3, 15), got"
+            f" {n_neighbors!r}: one graph is made for each."
+        )
+    return tuple(int(k) for k in numbers)
 
 
 @dataclass(frozen=True)
 class MembersFit:
-    """Trained members: their machines, weights and leave-one-out scores (l, c) as an average, and how they came.
+    """Trained members: their machines, weights and leave-one-out scores (l, c) as an average, and
+    how they came.
 
     members   those that were trained; none in a forest
     crossed   (l, c) the same scores, of weights that have not seen the labels of their rows
@@ -248,7 +210,8 @@ def train_members(
     title: str = "",
     train: Callable[..., Any] = fit_least_squares,
 ) -> MembersFit:
-    """Train members on what `train` takes, kernels between the labeled rows, and weigh them; `tell` may end it.
+    """Train members on what `train` takes, kernels between the labeled rows, and weigh them; `tell`
+    may end it.
 
     `title` comes before the names of the members in what is told.
     """
@@ -261,10 +224,17 @@ def train_members(
         for member in members:
             if was_stopped or member.kernel != kernel_name or member.belief <= enough:
                 continue
-            machine = train(kernel, target.Y, target.weight, target.price, ridge=member.ridge * settings.ridge)
+            machine = train(
+                kernel, target.Y, target.weight, target.price, ridge=member.ridge * settings.ridge
+            )
             machines[member.name] = machine
             records[member.name] = record = member_record(
-                title + member.name, machine.left_out, target, len(records), time.perf_counter() - began, member.belief
+                title + member.name,
+                machine.left_out,
+                target,
+                len(records),
+                time.perf_counter() - began,
+                member.belief,
             )
             was_stopped = settings.tell(record)
 
@@ -273,19 +243,27 @@ def train_members(
 
     def weigh(rows: Any) -> Stacked:
         prior = prior_weights(trained, machines, target, rows)
-        return stack(left_out[:, rows], target.Y[rows], target.count[rows], prior, strength=settings.strength)
+        return stack(
+            left_out[:, rows], target.Y[rows], target.count[rows], prior, strength=settings.strength
+        )
 
     stacked = weigh(slice(None))
     weights = dict.fromkeys((member.name for member in members), 0.0)
     weights |= {member.name: float(w) for member, w in zip(trained, stacked.weights, strict=True)}
     history = [record.with_details(weight=weights[name]) for name, record in records.items()]
-    scores, crossed = np.tensordot(stacked.weights, left_out, 1), cross(left_out, target, weigh)
+    scores = np.tensordot(stacked.weights, left_out, 1)
+    crossed = cross(left_out, target, weigh)
     return MembersFit(trained, machines, weights, scores, crossed, stacked, history, was_stopped)
 
 
-def cross(scores: np.ndarray, target: LabeledTarget, weigh: Callable[[np.ndarray], Stacked]) -> np.ndarray:
-    """The averages (l, c) of scores (J, l, c), each row by the weights that `weigh` gives for a mask of other rows."""
-    fold, found = target.fold, np.empty_like(target.Y)
+def cross(
+    scores: np.ndarray, target: LabeledTarget, weigh: Callable[[np.ndarray], Stacked]
+) -> np.ndarray:
+    """The averages (l, c) of scores (J, l, c), each row by the weights that `weigh` gives for a
+    mask of other rows.
+    """
+    fold = target.fold
+    found = np.empty_like(target.Y)
     for own in range(fold.max() + 1):
         found[fold == own] = np.tensordot(weigh(fold != own).weights, scores[:, fold == own], 1)
     return found
@@ -294,8 +272,12 @@ def cross(scores: np.ndarray, target: LabeledTarget, weigh: Callable[[np.ndarray
 def prior_weights(
     trained: list[Member], machines: dict[str, Any], target: LabeledTarget, rows: Any = slice(None)
 ) -> np.ndarray:
-    """The weights of members before stacking, (J,): beliefs, less where some labeled rows speak against a member."""
-    Y, weight, count = target.Y[rows], target.weight[rows], target.count[rows]
+    """The weights of members before stacking, (J,): beliefs, less where some labeled rows speak
+    against a member.
+    """
+    Y = target.Y[rows]
+    weight = target.weight[rows]
+    count = target.count[rows]
     total = float(weight.sum())
     variance = float((weight @ (Y - weight @ Y / total) ** 2).sum()) / max(total - 1, total / 2)
     found = np.empty(len(trained))
@@ -309,9 +291,16 @@ def prior_weights(
 
 
 def member_record(
-    name: str, left_out: np.ndarray, target: LabeledTarget, number: int, seconds: float, belief: float = 1.0
+    name: str,
+    left_out: np.ndarray,
+    target: LabeledTarget,
+    number: int,
+    seconds: float,
+    belief: float = 1.0,
 ) -> RoundRecord:
-    """What is told about a member: its leave-one-out errors, each row counted by weight and price."""
+    """What is told about a member: its leave-one-out errors, each row counted by weight and
+    price.
+    """
     squares = ((target.Y - left_out) ** 2).mean(axis=1)
     if target.Y.shape[1] == 1:
         is_wrong = (left_out * target.Y <= 0)[:, 0]

@@ -1,8 +1,8 @@
 """Only positives are labeled: known frauds, known customers, and a pool that may hold more of them.
 
-The machine is a weighted one of labeled positives against unlabeled rows (`search`). The share of positives among
-the unlabeled rows stays out of its training: a prior set too low ruins it. It serves the threshold and the report alone
-(`threshold`).
+The machine is a weighted one of labeled positives against unlabeled rows (`search`). The share of
+positives among the unlabeled rows stays out of its training: a prior set too low ruins it. It
+serves the threshold and the report alone (`threshold`).
 """
 
 from dataclasses import replace
@@ -11,9 +11,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.callback import with_callbacks
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
+from semisvm.columns.arrays import looks_like_a_table
 from semisvm.estimators.base import BaseSVC, Kernel
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
 from semisvm.estimators.equal_rows import arrange_repeated
@@ -32,90 +33,161 @@ from semisvm.estimators.positive_unlabeled.threshold import (
     settle_threshold,
 )
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.shared_docs import with_shared_docs
-from semisvm.sklearn_private import Interval, StrOptions, fit_context
+from semisvm.estimators.targets import CONFIDENCE_CONSTRAINT, OperatingPointsMixin
+from semisvm.kernels.threads import with_limited_threads
+from semisvm.matrices import is_sparse_matrix
+from semisvm.sklearn_private import Interval, StrOptions, fit_context, with_callbacks
 
 __all__ = ["PositiveUnlabeledSVC"]
 
 
-@with_shared_docs
-class PositiveUnlabeledSVC(BaseSVC):
+class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
     """Support vector classifier of labeled positives and unlabeled rows.
 
-    It assumes that **the labeled positives are a random sample of all positives**. Where the positives that were found
-    first are the easy ones, recall is lower than it says; the user guide shows how to check this by labeling a few
-    unlabeled rows at random.
+    It assumes that **the labeled positives are a random sample of all positives**. Where the
+    positives that were found first are the easy ones, recall is lower than it says; the user guide
+    shows how to check this by labeling a few unlabeled rows at random.
 
-    Positives are weighed against unlabeled rows, with a weight that is chosen by the out-of-fold AUC of the one against
-    the other. The threshold is the one of the largest estimated F1, unless a recall or a number of rows is asked for.
-    Recall and lift can be certified. Precision is the prior times the lift, so it is only stated where the prior is
-    given.
+    Positives are weighed against unlabeled rows, with a weight that is chosen by the out-of-fold
+    AUC of the one against the other. The threshold is the one of the largest estimated F1, unless a
+    recall or a number of rows is asked for. Recall and lift can be certified. Precision is the
+    prior times the lift, so it is only stated where the prior is given.
 
-    Labeled negatives take part where there are some: of two labels in y the second is the positive. Without unlabeled
-    rows it is then the ordinary SVC.
+    Labeled negatives take part where there are some: of two labels in y the second is the positive.
+    Without unlabeled rows it is then the ordinary SVC.
 
     Parameters
     ----------
     C : float, default=1.0
-        The price of a labeled positive on the wrong side of its margin, times the positive weight. All unlabeled rows
-        together have the price of all labeled positives; a labeled negative has the price C.
+        The penalty of a labeled positive on the wrong side of its margin, times the positive
+        weight. All unlabeled rows together have the penalty of all labeled positives; a labeled
+        negative has the penalty C.
     prior : "estimated", float or (float, float), default="estimated"
-        The share of positives among the unlabeled rows: a number, or the two numbers it lies between, if it is known
-        from elsewhere. It is used for the threshold and not in training, and precision is then reported.
+        The share of positives among the unlabeled rows: a number, or the two numbers it lies
+        between, if it is known from elsewhere. It is used for the threshold and not in training:
+        at least this share of the unlabeled rows is accepted. Precision is then reported.
     positive_weight : "auto", "balanced" or float, default="auto"
-        The weight of all positives over that of all unlabeled rows. "balanced" is 1. "auto" is the one of 0.06, 0.2,
-        0.5 and 1 with the largest out-of-fold AUC of positives against unlabeled rows.
+        The weight of all positives over that of all unlabeled rows. "balanced" is 1. "auto" is the
+        one of 0.06, 0.2, 0.5 and 1 with the largest out-of-fold AUC of positives against unlabeled
+        rows.
     loss : {"hinge", "double_hinge"}, default="hinge"
-        "hinge" is the weighted SVC [1]_. "double_hinge" is the convex unbiased risk of [2]_, in which positives have a
-        linear loss; the positive weight, twice its prior, must then be below 2.
+        "hinge" is the weighted SVC [1]_. "double_hinge" is the convex unbiased risk of [2]_, in
+        which positives have a linear loss; the positive weight, twice its prior, must then be below
+        2.
     min_recall : float, default=None
         Choose the highest threshold with this recall.
     accept : int or float, default=None
-        Choose the threshold by the number of rows that it accepts. An int: so many of the unlabeled rows of the fit
-        (with `confidence`, about so many). A float in (0, 1]: that share of unlabeled rows, new ones included.
+        Choose the threshold by the number of rows that it accepts. An int: so many of the unlabeled
+        rows of the fit (with `confidence`, about so many). A float in (0, 1]: that share of
+        unlabeled rows, new ones included.
     confidence : float, default=None
-        With 0.9, recall and lift (and with a given prior, precision) have lower bounds that hold with 90% each. Half
-        of the positives and a fifth of the unlabeled rows are held out for this and do not train. None: no promise.
+        With 0.9, recall and lift (and with a given prior, precision) have lower bounds that hold
+        with 90% each. Half of the positives and a fifth of the unlabeled rows are held out for this
+        and do not train. None: no promise.
     n_folds : int, default=5
-        Number of folds, lowered where there are fewer positives. With fewer than 300 positives they are drawn three
-        times: with so few, much of the noise comes from the draw of the folds.
+        Number of folds, lowered where there are fewer positives. With fewer than 300 positives they
+        are drawn three times: with so few, much of the noise comes from the draw of the folds.
     negative : int, float, str or bool, default=None
-        What `predict` calls rows that are not positive, where y has no label for them. None: 0 for a number, False for
-        True, "not spam" for "spam".
-    %(kernel_parameters)s
-    %(unlabeled)s
-    %(solver_parameters)s
-    %(random_state)s
-    %(verbose)s
+        What `predict` calls rows that are not positive, where y has no label for them. None: 0 for
+        a number, False for True, "not spam" for "spam".
+    scale : bool or "auto", default="auto"
+        Divide each column by its standard deviation over all rows, or by half of the difference of
+        its values where it has two. "auto": where the columns look
+        like those of a table, as `AutoSVC` does (their scales differ, or they have few values or
+        long tails), and never with a precomputed or callable kernel.
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
+        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
+        returns the kernel matrix between them.
+    degree : float, default=3
+        Degree of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of the RBF, polynomial and sigmoid kernels. "scale" is 1 / (n_features *
+        variance of the training rows), each row counted by its weight; "auto" is 1 / n_features.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and sigmoid kernels.
+    unlabeled : int, float, str or None, default=-1
+        The marker of rows without a label in y. Missing values and empty strings always mark them.
+    tol : float, default=1e-3
+        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
+        in float64.
+    max_iter : int, default=None
+        Most solver steps for each binary problem, all its rounds together. None: until it has
+        converged.
+    time_limit : float, default=None
+        Most seconds for the whole fit. None: no limit. The best model so far is kept when a limit
+        is reached.
+    cache_size : float, default=None
+        Megabytes for kernel rows, or for inner products of rows that a linear SVM in its primal
+        form keeps. None: half of the free memory. More is faster, less always works.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
+        install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.
+    random_state : int, RandomState instance or None, default=None
+        Makes every random draw of the fit repeatable.
+    verbose : bool, default=False
+        Print progress.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
         The negative and the positive label.
-    threshold_ : float
-        The score of the machine above which a row is accepted. `decision_function` has it subtracted: it is above 0
-        where a row is accepted.
-    operating_point_ : PositiveUnlabeledPoint or None
-        What the threshold gives: recall, share of rows accepted, lift, and at which level these hold. None where y has
-        no unlabeled rows.
-    operating_points_ : dict of {label: PositiveUnlabeledPoint}
+    threshold_ : ndarray of shape (1,)
+        The score of the SVM above which a row is accepted. `decision_function` has it
+        subtracted: it is above 0 where a row is accepted.
+    operating_point_ : OperatingPoint or None
+        What the threshold gives: recall, share of rows accepted, lift, and at which level these
+        hold. None where y has no unlabeled rows.
+    operating_points_ : dict of {label: OperatingPoint}
         The same by the label of the positive class.
     prior_ : float
-        The share of positives among the unlabeled rows: given (the geometric mean of two numbers) or estimated. NaN
-        where it is neither: with fewer than 10 positives.
+        The share of positives among the unlabeled rows: given (the geometric mean of two numbers)
+        or estimated. NaN where it is neither: with fewer than 10 positives.
     prior_bound_ : float
-        An upper bound on that share, at 90% or at `confidence`. With a confidence it is exact, from the rows held out;
-        without, it rests on out-of-fold scores. NaN with fewer than 10 positives.
+        An upper bound on that share, at 90% or at `confidence`. With a confidence it is exact, from
+        the rows held out; without, it rests on out-of-fold scores. NaN with fewer than 10
+        positives.
     positive_weight_ : float
         The weight in use.
     pu_auc_ : float
         Its out-of-fold AUC of positives against unlabeled rows; NaN without folds.
     out_of_fold_scores_ : ndarray of shape (n_samples,)
-        What `decision_function` gives by machines that have not seen the row, the mean over draws of folds. NaN for
-        rows in no fold.
-    %(machine)s
-    %(transduction)s
-    %(course)s
+        What `decision_function` gives by SVMs that have not seen the row, the mean over draws
+        of folds. NaN for rows in no fold.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training rows with a nonzero coefficient.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
+        Those rows; empty with a precomputed kernel.
+    scale_ : ndarray of shape (n_features,) or None
+        What each column is divided by, in `support_vectors_` too; None where the columns are taken
+        as they are.
+    n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class, by the label that each row was trained with.
+    dual_coef_ : ndarray of shape (n_problems, n_support)
+        Signed coefficients of the support vectors, one line per binary problem.
+    intercept_ : ndarray of shape (n_problems,)
+        The constant of each decision function.
+    coef_ : ndarray of shape (n_problems, n_features)
+        Weights of the features; only with a linear kernel.
+    gap_ : ndarray of shape (n_problems,)
+        How far from optimal each solution may be: the largest violation of the optimality
+        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
+        objective.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: its own, or the one that the fit gives it.
+    labeled_iter_ : ndarray of shape (n_samples,)
+        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
+        predicted.
+    history_ : list of RoundRecord
+        One record per round: the binary problem, solver steps, gap, seconds, objective and the
+        method's own details.
+    n_iter_ : int
+        Solver steps over all binary problems.
+    termination_condition_ : str
+        Why the fit ended: "converged", or what came first.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features seen during fit; only where X has string column names.
 
     See Also
     --------
@@ -125,27 +197,28 @@ class PositiveUnlabeledSVC(BaseSVC):
 
     References
     ----------
-    .. [1] B. Liu, Y. Dai, X. Li, W. S. Lee and P. S. Yu, "Building text classifiers using positive and unlabeled
+    .. [1] B. Liu, Y. Dai, X. Li, W. S. Lee and P. S. Yu, "Building text classifiers using positive
+       and unlabeled
        examples", ICDM 2003. :doi:`10.1109/ICDM.2003.1250918`
-    .. [2] M. C. du Plessis, G. Niu and M. Sugiyama, "Convex formulation for learning from positive and unlabeled data",
+    .. [2] M. C. du Plessis, G. Niu and M. Sugiyama, "Convex formulation for learning from positive
+       and unlabeled data",
        ICML 2015.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
     >>> from semisvm import PositiveUnlabeledSVC
     >>> X, truth = load_breast_cancer(return_X_y=True)
     >>> y = np.full(len(truth), -1)
-    >>> y[np.flatnonzero(truth == 0)[:100]] = 1  # a hundred of the 212 malignant rows are labeled, and no other row
-    >>> model = PositiveUnlabeledSVC(random_state=1).fit(scale(X), y)
+    >>> y[np.flatnonzero(truth == 0)[:100]] = 1  # 100 of the 212 malignant rows
+    >>> model = PositiveUnlabeledSVC(random_state=1).fit(X, y)
     >>> model.classes_
     array([0, 1])
     >>> bool(model.operating_point_.recall.value > 0.85)
     True
-    >>> model.operating_point_.precision is None  # nobody gave the prior
-    True
+    >>> model.operating_point_.precision.value  # nobody gave the prior
+    nan
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -155,7 +228,10 @@ class PositiveUnlabeledSVC(BaseSVC):
             if name not in ("costs", "class_weight", "multi_class")
         },
         "prior": [StrOptions({"estimated"}), Interval(Real, 0, 1, closed="neither"), tuple, list],
-        "positive_weight": [StrOptions({"auto", "balanced"}), Interval(Real, 0, None, closed="neither")],
+        "positive_weight": [
+            StrOptions({"auto", "balanced"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
         "loss": [StrOptions({"hinge", "double_hinge"})],
         "min_recall": [Interval(Real, 0, 1, closed="right"), None],
         "accept": [
@@ -163,9 +239,10 @@ class PositiveUnlabeledSVC(BaseSVC):
             Interval(Real, 0, 1, closed="right"),
             None,
         ],
-        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
+        "confidence": CONFIDENCE_CONSTRAINT,
         "n_folds": [Interval(Integral, 2, None, closed="left")],
         "negative": [Real, str, "boolean", None],
+        "scale": ["boolean", StrOptions({"auto"})],
         "random_state": ["random_state"],
     }
 
@@ -181,6 +258,7 @@ class PositiveUnlabeledSVC(BaseSVC):
         confidence: float | None = None,
         n_folds: int = 5,
         negative: Any = None,
+        scale: bool | Literal["auto"] = "auto",
         kernel: Kernel = "rbf",
         degree: float = 3,
         gamma: str | float = "scale",
@@ -219,11 +297,19 @@ class PositiveUnlabeledSVC(BaseSVC):
         self.confidence = confidence
         self.n_folds = n_folds
         self.negative = negative
+        self.scale = scale
         self.random_state = random_state
 
+    def _why_no_probabilities(self) -> str:
+        return (
+            "Positives and unlabeled rows alone do not determine probabilities. With labeled rows"
+            " of both classes that the model has not seen, fit sklearn.calibration."
+            "CalibratedClassifierCV(FrozenEstimator(model))."
+        )
+
+    @with_limited_threads
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    @with_shared_docs
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Learn from labeled positives and unlabeled rows.
 
@@ -232,42 +318,64 @@ class PositiveUnlabeledSVC(BaseSVC):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
         y : array-like of shape (n_samples,)
-            The positive label, and the marker `unlabeled` (or None, NaN, "") on all other rows. Labels of a second
-            class, negatives, are allowed.
-        %(sample_weight_of_scores)s
+            The positive label, and the marker `unlabeled` (or None, NaN, "") on all other rows.
+            Labels of a second class, negatives, are allowed. Which tools of scikit-learn take such
+            a target: :doc:`/scikit-learn`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A row of weight 2 equals two rows, for the SVM, folds, thresholds and intervals. Weights
+            that are not whole numbers, or above 10 on average, multiply C alone: folds, thresholds
+            and intervals then count each row once. A row of weight 0 is left out.
 
         Returns
         -------
-        %(fitted_self)s
+        self : object
+            The fitted estimator.
         """
-        return self._fit_rows(X, y, sample_weight, None, read_labels=partial(read_positives, negative=self.negative))
+        return self._fit_rows(
+            X, y, sample_weight, None, read_labels=partial(read_positives, negative=self.negative)
+        )
 
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    @with_shared_docs
-    def fit_with_store(self, X: Any, y: Any, *, store: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
-        """Do what `fit` does, and keep every finished solve in a store, from which a fit that was cut off goes on.
+    def _read_problem(self, *given: Any, **how: Any) -> TrainingProblem:
+        problem = super()._read_problem(*given, **how)
+        X = problem.X
+        in_use = problem.weight > 0
+        of_rows = self.kernel != "precomputed" and not callable(self.kernel)
+        wanted = self.scale
+        if wanted == "auto":
+            wanted = of_rows and looks_like_a_table(X[in_use] if of_rows else X)
+        elif wanted and not of_rows:
+            raise ValueError("scale=True is for the kernels that are computed here: scale X.")
+        self.scale_ = None
+        if wanted:
+            scaler = StandardScaler(with_mean=False).fit(X, sample_weight=problem.weight)
+            self.scale_ = scaler.scale_
+            if not is_sparse_matrix(X):  # an indicator that is rarely 1 is not made larger
+                low = X[in_use].min(axis=0)
+                high = X[in_use].max(axis=0)
+                is_indicator = ((X[in_use] == low) | (X[in_use] == high)).all(axis=0) & (high > low)
+                self.scale_ = np.where(is_indicator, (high - low) / 2, self.scale_)
+        return replace(problem, X=self._scaled(X))
 
-        Parameters
-        ----------
-        %(rows_and_labels)s
-        %(store)s
-        %(sample_weight_of_scores)s
+    def _scaled(self, X: Any) -> Any:
+        if self.scale_ is None:
+            return X
+        return X.multiply(1 / self.scale_).tocsr() if is_sparse_matrix(X) else X / self.scale_
 
-        Returns
-        -------
-        %(fitted_self)s
-        """
-        read_labels = partial(read_positives, negative=self.negative)
-        return self._fit_rows(X, y, sample_weight, None, store, read_labels)
+    def _in_training_units(self, X: Any) -> Any:
+        return self._scaled(X)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the features, as they are given; only with a linear kernel."""
+        coef = super().coef_
+        return coef if self.scale_ is None else coef / self.scale_
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         request = self._request()
         rows, problem = arrange_repeated(problem)
         sign = problem.labels.sign(1)
         weights = weights_to_try(self.positive_weight, self.loss)
-        self.operating_points_: dict[Any, Any] = {}
-        self.operating_point_ = None
+        self.operating_points_ = {}
         if not (sign == 0).any():
             return replace(self._fit_without_unlabeled(problem, request), rows=rows)
         rng = check_random_state(self.random_state)
@@ -281,46 +389,58 @@ class PositiveUnlabeledSVC(BaseSVC):
             return search_weight(PuMachine(task, self.C, self.loss), weights, ~held, folds)
 
         fits = fit_pairs(problem, formula, fit_binary)
-        search, final = fits[0].outcome, fits[0].scores
+        search = fits[0].outcome
+        final = fits[0].scores
         decision = settle_threshold(request, search, final, sign, held)
         self.positive_weight_ = weights[0] if search.best is None else search.best.weight
         self.pu_auc_ = np.nan if search.best is None else search.best.pu_auc
-        self.prior_, self.prior_bound_ = decision.prior, decision.prior_bound
-        self.operating_point_, self.threshold_ = decision.point, decision.point.threshold
+        self.prior_ = decision.prior
+        self.prior_bound_ = decision.prior_bound
+        self.threshold_ = np.array([decision.point.threshold])
         self.operating_points_ = {problem.labels.classes.tolist()[1]: decision.point}
         per_row = {"out_of_fold_scores_": search.mean_scores(len(sign)) - self.threshold_}
-        return MethodFit(fits, formula, "ovr", rows=rows, per_row=per_row, warnings=decision.warnings)
+        return MethodFit(
+            fits, formula, "ovr", rows=rows, per_row=per_row, warnings=decision.warnings
+        )
 
     def _fit_without_unlabeled(self, problem: TrainingProblem, request: PuRequest) -> MethodFit:
         """The ordinary machine of positives and negatives."""
         if not (problem.labels.codes == 0).any():
             raise ValueError(
-                f"y has labels of one class, {problem.labels.classes.tolist()[1]!r}, and no unlabeled row to compare "
-                "it with. Add unlabeled rows; to describe one class alone use sklearn.svm.OneClassSVM."
+                f"y has labels of one class, {problem.labels.classes.tolist()[1]!r}, and no"
+                " unlabeled row to compare it with. Add unlabeled rows; to describe one class"
+                " alone use sklearn.svm.OneClassSVM."
             )
         if (request.min_recall, request.accept, request.confidence) != (None, None, None):
             raise ValueError(
-                "min_recall, accept and confidence need unlabeled rows, and y has none. Where all rows are labeled, "
-                "use PreferenceSVC."
+                "min_recall, accept and confidence need unlabeled rows, and y has none. Where all"
+                " rows are labeled, use PreferenceSVC."
             )
-        self.positive_weight_, self.threshold_ = 1.0, 0.0
+        self.positive_weight_ = 1.0
+        self.threshold_ = np.zeros(1)
         self.pu_auc_ = self.prior_ = self.prior_bound_ = np.nan
         formula = problem.formula()
 
         def fit_binary(task: BinaryTask) -> BinaryFit:
-            return search_weight(PuMachine(task, self.C, "hinge"), (1.0,), np.ones(problem.n_rows, dtype=bool), None)
+            return search_weight(
+                PuMachine(task, self.C, "hinge"), (1.0,), np.ones(problem.n_rows, dtype=bool), None
+            )
 
         per_row = {"out_of_fold_scores_": np.full(problem.n_rows, np.nan)}
         return MethodFit(fit_pairs(problem, formula, fit_binary), formula, "ovr", per_row=per_row)
 
     def _request(self) -> PuRequest:
         if self.min_recall is not None and self.accept is not None:
-            raise ValueError("min_recall and accept were both given: each settles the threshold, so pass one of them.")
-        accept = self.accept if self.accept is None or not isinstance(self.accept, Integral) else int(self.accept)
+            raise ValueError(
+                "min_recall and accept were both given: each settles the threshold, so pass one of"
+                " them."
+            )
+        accept = (
+            self.accept
+            if self.accept is None or not isinstance(self.accept, Integral)
+            else int(self.accept)
+        )
         return PuRequest(read_prior(self.prior), self.min_recall, accept, self.confidence)
-
-    def _decide(self, scores: np.ndarray) -> np.ndarray:
-        return super()._decide(scores) - self.threshold_
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -2,15 +2,19 @@
 
     minimize  1/2 |w|^2 + weight C sum_positive   w_i max(0, 1 - f(x_i))
                         + C (W_p / W_u) sum_unlabeled w_j max(0, 1 + f(x_j))
-                        + C sum_negative  w_i max(0, 1 + f(x_i))                   (where negatives are labeled)
+                        + C sum_negative  w_i max(0, 1 + f(x_i))                   (where negatives
+                        are labeled)
 
-w_i are sample weights, W_p and W_u their sums over the labeled positives and over the unlabeled rows that train. So C
-is the price of a labeled positive, and `weight` is the weight of all positives over that of all unlabeled rows.
+w_i are sample weights, W_p and W_u their sums over the labeled positives and over the unlabeled
+rows that train. So C is the price of a labeled positive, and `weight` is the weight of all
+positives over that of all unlabeled rows.
 
-With the double hinge (du Plessis, Niu and Sugiyama, 2015) a positive is charged -weight C w_i f(x_i) in place of its
-hinge, and an unlabeled row C (W_p / W_u) w_j (max(0, f + 1) + max(0, f - 1)): two variables share its row.
+With the double hinge (du Plessis, Niu and Sugiyama, 2015) a positive is charged -weight C w_i
+f(x_i) in place of its hinge, and an unlabeled row C (W_p / W_u) w_j (max(0, f + 1) + max(0, f -
+1)): two variables share its row.
 
-Folds leave out unlabeled rows too. All problems are on the same kernel rows: a row that is left out has an empty box.
+Folds leave out unlabeled rows too. All problems are on the same kernel rows: a row that is left out
+has an empty box.
 """
 
 from __future__ import annotations
@@ -21,13 +25,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semisvm.decision import rank_auc
+from semisvm.decision.without_negatives import rank_auc
 from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.binary import BinaryFit, BinaryTask
 from semisvm.estimators.rounds import Rounds
 from semisvm.labels import UNLABELED_CODE
-from semisvm.model_selection.scoring import deal_with_unlabeled
-from semisvm.primal import hinge_problem, slack, squared_norm
+from semisvm.machines import hinge_problem, slack
+from semisvm.model_selection.splitters import deal_with_unlabeled
 
 POSITIVE_WEIGHTS = (0.06, 0.2, 0.5, 1.0)
 UNTUNED_WEIGHT = 0.5
@@ -37,7 +41,9 @@ ENOUGH_POSITIVES = 300  # from here on there is one draw of folds
 
 @dataclass(frozen=True)
 class PuMachine:
-    """The problem above on the rows of a task: sign +1 for positives, -1 for negatives, 0 for unlabeled rows."""
+    """The problem above on the rows of a task: sign +1 for positives, -1 for negatives, 0 for
+    unlabeled rows.
+    """
 
     task: BinaryTask
     C: float
@@ -47,12 +53,13 @@ class PuMachine:
         """The dual problem of the rows that train, a mask."""
         sign, box = self._sides(weight, trains)
         if self.loss == "hinge":
-            return hinge_problem(self.task.kernel, sign, box)
-        is_positive, twice = self.task.sign > 0, self._unlabeled
+            return hinge_problem(self.task.kernel_rows, sign, box)
+        is_positive = self.task.sign > 0
+        twice = self._unlabeled
         price = np.concatenate([box, box[twice]])
         fixed = np.concatenate([is_positive, np.zeros(len(twice), dtype=bool)])
         return DualProblem(
-            self.task.kernel,
+            self.task.kernel_rows,
             linear=np.concatenate([np.where(is_positive, 0.0, 1.0), -np.ones(len(twice))]),
             lower=np.where(fixed, price, -price),
             upper=np.where(fixed, price, 0.0),
@@ -67,7 +74,7 @@ class PuMachine:
         if self.loss == "double_hinge":
             loss = np.where(sign > 0, -f, loss)
             loss[self._unlabeled] += np.maximum(0.0, f[self._unlabeled] - 1)
-        return 0.5 * squared_norm(solution) + float(box @ loss)
+        return 0.5 * solution.squared_norm + float(box @ loss)
 
     @property
     def _unlabeled(self) -> np.ndarray:
@@ -75,8 +82,10 @@ class PuMachine:
 
     def _sides(self, weight: float, trains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The side that each row is drawn to, and its price; both 0 for rows that do not train."""
-        given, count = self.task.sign, self.task.weight
-        is_positive, is_unlabeled = trains & (given > 0), trains & (given == 0)
+        given = self.task.sign
+        count = self.task.weight
+        is_positive = trains & (given > 0)
+        is_unlabeled = trains & (given == 0)
         box = np.where(trains, self.C * count, 0.0)
         box[is_positive] *= weight
         if is_unlabeled.any():
@@ -117,8 +126,8 @@ def weights_to_try(asked: str | float, loss: str) -> tuple[float, ...]:
     weight = 1.0 if asked == "balanced" else float(asked)
     if loss == "double_hinge" and weight >= 2:
         raise ValueError(
-            f"positive_weight={weight:g} is twice a prior with loss='double_hinge', and a prior is below 1: pass a "
-            "number below 2, or loss='hinge'."
+            f"positive_weight={weight:g} is twice a prior with loss='double_hinge', and a prior is"
+            " below 1: pass a number below 2, or loss='hinge'."
         )
     return (weight,)
 
@@ -126,8 +135,12 @@ def weights_to_try(asked: str | float, loss: str) -> tuple[float, ...]:
 def draw_folds_of_all_rows(
     codes: np.ndarray, trains: np.ndarray, n_folds: int, rng: np.random.RandomState
 ) -> np.ndarray | None:
-    """The folds of the rows that train, (draws, n), -1 for the others; None where there are too few rows for two."""
-    n_positive, n_unlabeled = (int(np.count_nonzero(trains & (codes == code))) for code in (1, UNLABELED_CODE))
+    """The folds of the rows that train, (draws, n), -1 for the others; None where there are too
+    few rows for two.
+    """
+    n_positive, n_unlabeled = (
+        int(np.count_nonzero(trains & (codes == code))) for code in (1, UNLABELED_CODE)
+    )
     n_folds = min(n_folds, n_positive, n_unlabeled)
     if n_folds < 2:
         return None
@@ -138,21 +151,31 @@ def draw_folds_of_all_rows(
 def search_weight(
     machine: PuMachine, weights: Sequence[float], trains: np.ndarray, folds: np.ndarray | None
 ) -> BinaryFit:
-    """Fit each weight on all training rows and on all but one fold; keep the one of the largest out-of-fold AUC.
+    """Fit each weight on all training rows and on all but one fold; keep the one of the largest
+    out-of-fold AUC.
 
-    `folds`, (draws, n), has the fold that tests each row in each draw of folds, negative for rows that are never
-    tested; None: no cross-fitting, the first weight is used. The `outcome` of the fit is a `WeightSearch`.
+    `folds`, (draws, n), has the fold that tests each row in each draw of folds, negative for rows
+    that are never tested; None: no cross-fitting, the first weight is used. The `outcome` of the
+    fit is a `WeightSearch`.
     """
-    rounds, tried, whole = Rounds(machine.task), list[WeightTried](), None
+    rounds = Rounds(machine.task)
+    tried = list[WeightTried]()
+    whole = None
     with rounds.until_stopped():
         for weight in weights if folds is not None else weights[:1]:
             whole = rounds.solve(machine.problem(weight, trains), start=whole)
             scores, auc = _score_folds(machine, rounds, weight, trains, folds)
             rounds.go_back(whole)
             tried.append(WeightTried(weight, whole, scores, auc))
-            rounds.done(objective=machine.objective(whole, weight, trains), positive_weight=weight, pu_auc=auc)
+            rounds.done(
+                objective=machine.objective(whole, weight, trains),
+                positive_weight=weight,
+                pu_auc=auc,
+            )
     # The first of the largest; a search that was ended early has what it tried until then.
-    best = max(tried, key=lambda one: -math.inf if math.isnan(one.pu_auc) else one.pu_auc, default=None)
+    best = max(
+        tried, key=lambda one: -math.inf if math.isnan(one.pu_auc) else one.pu_auc, default=None
+    )
     if (machine_of_all := whole if best is None else best.machine) is not None:
         rounds.go_back(machine_of_all)
     return rounds.fit(outcome=WeightSearch(tuple(tried), best))
@@ -161,13 +184,17 @@ def search_weight(
 def _score_folds(
     machine: PuMachine, rounds: Rounds, weight: float, trains: np.ndarray, folds: np.ndarray | None
 ) -> tuple[np.ndarray, float]:
-    """Out-of-fold scores by the machines of one weight, each started from the machine of all rows, and their AUC."""
+    """Out-of-fold scores by the machines of one weight, each started from the machine of all
+    rows, and their AUC.
+    """
     sign = machine.task.sign
     if folds is None:
         return np.full((1, len(sign)), np.nan), math.nan
     scores = np.full(folds.shape, np.nan)
     tests = [
-        (own, fold == number) for own, fold in zip(scores, folds, strict=True) for number in np.unique(fold[fold >= 0])
+        (own, fold == number)
+        for own, fold in zip(scores, folds, strict=True)
+        for number in np.unique(fold[fold >= 0])
     ]
     problems = [machine.problem(weight, trains & ~is_tested) for _, is_tested in tests]
     found = rounds.solve_many(problems, [rounds.solution] * len(problems))

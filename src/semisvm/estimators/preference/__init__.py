@@ -1,103 +1,203 @@
 """PSVM: the preference SVM, which keeps a minimum precision or recall and says how certain that is.
 
-A threshold on the scores of a support vector machine trades precision for recall. It is chosen on labeled rows that the
-machine was not trained on. In the paper these are half of the labels, and unlabeled rows join the training rows with
-soft labels while the threshold is found (`_paper`). Here, by default, every label trains and every label calibrates,
-and unlabeled rows join where the labels say that this helps (`_cross`).
+A threshold on the scores of a support vector machine trades precision for recall. It is chosen on
+labeled rows that the machine was not trained on. In the paper these are half of the labels, and
+unlabeled rows join the training rows with soft labels while the threshold is found (`paper`).
+Here every label trains and every label calibrates, and unlabeled rows join where the labels say
+that this helps (`_cross`).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.callback import with_callbacks
 
-from semisvm.estimators.auto.kernel import settle_kernel
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
-from semisvm.estimators.equal_rows import EqualRows, arrange_repeated, find_repeats
-from semisvm.estimators.preference._cross import CrossFitted
-from semisvm.estimators.preference._decision import (
-    PREFERENCE_CONSTRAINTS,
-    PreferenceMixin,
-    begin_check,
-)
+from semisvm.estimators.equal_rows import arrange_repeated
+from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, PreferenceMixin
 from semisvm.estimators.preference._learner import ALL_LABELS, SvmLearner
-from semisvm.estimators.preference._plan import Plan
 from semisvm.estimators.preference.classifier import PreferenceClassifier
 from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.streams import Gathered, fit_gathered
-from semisvm.kernels import Formula, scores_of_new_rows
-from semisvm.labels import UNLABELED_CODE
-from semisvm.primal import Solver
+from semisvm.estimators.targets import Plan, begin_check
+from semisvm.kernels import scores_of_new_rows
+from semisvm.kernels.formula import Formula
+from semisvm.kernels.threads import with_limited_threads
+from semisvm.machines import Solver
 from semisvm.primal.dask_rows import is_streamed
-from semisvm.shared_docs import with_shared_docs
-from semisvm.sklearn_private import Interval, StrOptions, fit_context
+from semisvm.sklearn_private import Interval, fit_context, with_callbacks
 
 __all__ = ["PreferenceClassifier", "PreferenceSVC"]
-NOT_HERE = ("class_weight", "multi_class")  # a threshold undoes class weights; targets are one-vs-rest
+NOT_HERE = (
+    "class_weight",
+    "multi_class",
+)  # a threshold undoes class weights; targets are one-vs-rest
 
 
-@with_shared_docs
 class PreferenceSVC(PreferenceMixin, BaseSVC):
-    """Support vector classifier that keeps a minimum precision or recall (PSVM), with unlabeled rows where they help.
+    """Support vector classifier that keeps a minimum precision or recall (PSVM), with unlabeled
+    rows where they help.
 
-    Fitting gives scores and a threshold on them; `predict` accepts what is above the threshold. `operating_point_` says
-    what to expect of it, with intervals, and `audit_` what the threshold and the unlabeled rows each contribute.
+    Fitting gives scores and a threshold on them; `predict` accepts what is above the threshold.
+    `operating_point_` says what to expect of it, with intervals, and `audit_` what the threshold
+    and the unlabeled rows each contribute.
 
     Parameters
     ----------
     C : float, default=1.0
-        The price of a labeled row on the wrong side of its margin.
+        The penalty of a labeled row on the wrong side of its margin.
     C_unlabeled : float, default=None
-        The price of rows with soft labels. None: C, as in the paper. Costs multiply it too, by the label that a row is
-        given.
-    %(preference_targets)s
-    %(loss)s
-    %(kernel_parameters)s
-    %(costs)s
-        They shape the machine; the threshold on its scores is chosen for the target, whatever errors cost.
-    %(unlabeled)s
-    %(solver)s
-    %(solver_parameters)s
-    %(random_state)s
-    %(verbose)s
+        The penalty of rows with soft labels. None: C, as in the paper. Costs multiply it too, by
+        the label that a row is given.
+    min_precision : float or dict {class: float}, default=None
+        The precision to keep, in (0, 1]: that of the second of two classes, or that of each of
+        several classes against the rest. Among the thresholds that keep every target, the one with
+        the best F1 is chosen; without a target, the one with the best F1 of all.
+    min_recall : float or dict {class: float}, default=None
+        The recall to keep. It can be combined with `min_precision`.
+    confidence : float, default=None
+        Ask for a certificate: with 0.9 the target holds with probability 90% over the draw of the
+        labels that are kept for it (`calibration_size` of all labels, used for nothing else). Where
+        they are too few, the operating point says how many labels it would take. Each of several
+        classes has its own certificate. None: no certificate.
+    calibration_size : float, default=0.5
+        The part of the labels that is kept for the certificate.
+    probability : bool, default=False
+        Whether there is `predict_proba`. The threshold decides, so the most probable class is not
+        always the one that is predicted, which much of scikit-learn takes for granted: hence it has
+        to be asked for, before the fit or after it.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        What rows short of their margin are charged: the distance, or its square, which needs
+        ``kernel="linear"``. They are different SVMs, and neither is ever taken for the other.
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
+        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
+        returns the kernel matrix between them.
+    degree : float, default=3
+        Degree of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of the RBF, polynomial and sigmoid kernels. "scale" is 1 / (n_features *
+        variance of the training rows), each row counted by its weight; "auto" is 1 / n_features.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and sigmoid kernels.
+    costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
+        What errors cost. A dictionary multiplies C for the rows of each class; every class must be
+        named. In a matrix, rows are true and columns predicted classes, in the order of `classes_`,
+        with zeros on the diagonal.
+    unlabeled : int, float, str or None, default=-1
+        The marker of rows without a label in y. Missing values and empty strings always mark them.
+    solver : {"auto", "dual", "primal"}, default="auto"
+        The form in which SVMs with ``kernel="linear"`` are solved. "dual": in the kernel. "primal":
+        in the features, for many rows; the fit has `coef_` and no support vectors. "auto": "primal"
+        for dense rows from 2,000 on and ten times the number of features, for sparse rows from
+        5,000 on, and for the squared hinge.
+    tol : float, default=1e-3
+        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
+        in float64.
+    max_iter : int, default=None
+        Most solver steps for each binary problem, all its rounds together. None: until it has
+        converged.
+    time_limit : float, default=None
+        Most seconds for the whole fit. None: no limit. The best model so far is kept when a limit
+        is reached.
+    cache_size : float, default=None
+        Megabytes for kernel rows, or for inner products of rows that a linear SVM in its primal
+        form keeps. None: half of the free memory. More is faster, less always works.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
+        install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.
+    random_state : int, RandomState instance or None, default=None
+        Makes every random draw of the fit repeatable.
+    verbose : bool, default=False
+        Print progress.
 
     Attributes
     ----------
-    %(classes)s
-    %(machine)s
-    %(operating_points)s
-    %(transduction)s
-    %(course)s
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training rows with a nonzero coefficient.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
+        Those rows; empty with a precomputed kernel.
+    n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class, by the label that each row was trained with.
+    dual_coef_ : ndarray of shape (n_problems, n_support)
+        Signed coefficients of the support vectors, one line per binary problem.
+    intercept_ : ndarray of shape (n_problems,)
+        The constant of each decision function.
+    coef_ : ndarray of shape (n_problems, n_features)
+        Weights of the features; only with a linear kernel.
+    gap_ : ndarray of shape (n_problems,)
+        How far from optimal each solution may be: the largest violation of the optimality
+        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
+        objective.
+    threshold_ : ndarray of shape (n_problems,)
+        The thresholds that are subtracted from the scores: `decision_function` is above 0 where a
+        class is accepted. With more than two classes the largest difference wins, even if several
+        classes accept the row or none does.
+    fair_sample_ : FairSampleCheck or None
+        Whether the labels look like a random sample of all rows (`semisvm.check_fair_sample`); None
+        where there are no unlabeled rows to compare with, or where `random_sample` was given.
+    operating_points_ : dict {class: OperatingPoint}
+        What each threshold is expected to give, with intervals; the positive class alone with two
+        classes. None for a class whose fit was stopped before it began.
+    operating_point_ : OperatingPoint
+        That of the positive class; only with two classes.
+    audits_ : dict {class: dict {str: OperatingPoint}}
+        The contribution of each step, measured on the same rows: "supervised", "supervised +
+        threshold", "with unlabeled".
+    audit_ : dict {str: OperatingPoint}
+        That of the positive class; only with two classes.
+    calibration_scores_ : dict {class: ndarray of shape (n_calibration,)}
+        The scores that each threshold was chosen on, in the order of `calibration_sign_`, which is
+        not that of the rows.
+    calibration_sign_ : dict {class: ndarray of shape (n_calibration,)}
+        Whether these rows are of the class, +1 or -1.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: its own, or the one that the fit gives it.
+    labeled_iter_ : ndarray of shape (n_samples,)
+        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
+        predicted.
+    history_ : list of RoundRecord
+        One record per round: the binary problem, solver steps, gap, seconds, objective and the
+        method's own details.
+    n_iter_ : int
+        Solver steps over all binary problems.
+    termination_condition_ : str
+        Why the fit ended: "converged", or what came first.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features seen during fit; only where X has string column names.
 
     See Also
     --------
     PreferenceClassifier : The same around any classifier.
+    semisvm.estimators.preference.paper.PaperPreferenceSVC : The rounds of the paper.
     SupervisedSVC : The support vector machine without a threshold; takes costs of errors.
-    sklearn.model_selection.TunedThresholdClassifierCV : Tunes the threshold of any classifier for one metric, without
-        unlabeled rows, minimum values or certificates.
+    sklearn.model_selection.TunedThresholdClassifierCV : Tunes the threshold of any classifier for
+        one metric, without unlabeled rows, minimum values or certificates.
 
     Notes
     -----
-    More than two classes are always one-vs-rest, because a target is that of one class against the rest.
-    ``gamma="scale"`` looks at the rows that train. ``kernel="unlabeled"`` is the kernel of `UnlabeledKernel`, made from
-    the rows that train: its weights have seen all labels but those of a certificate. ``"auto"`` takes it or the RBF
-    kernel, whichever has the smaller closed-form leave-one-out error (more than 5,000 rows: RBF). The records in
-    `history_` have, for each round, precision, recall and F1 on the calibration rows at the threshold 0 and at the
-    adjusted threshold (``adjusted_...``), the threshold, and the numbers of soft labels of each sign. With
-    ``calibration="cross"`` a round is a candidate, with its gain over the supervised machine and whether it was chosen.
+    More than two classes are always one-vs-rest, because a target is that of one class against the
+    rest. ``gamma="scale"`` looks at the rows that train. The records in `history_` have, for each
+    candidate, precision, recall and F1 on the calibration rows at the threshold 0 and at the
+    adjusted threshold (``adjusted_...``), the threshold, the numbers of soft labels of each sign,
+    the gain over the supervised SVM, and whether the candidate was chosen.
 
     References
     ----------
-    .. [1] Z. Wen, R. Zhang and K. Ramamohanarao, "Enabling precision/recall preferences for semi-supervised SVM
+    .. [1] Z. Wen, R. Zhang and K. Ramamohanarao, "Enabling precision/recall preferences for
+       semi-supervised SVM
        training", CIKM 2014. :doi:`10.1145/2661829.2661977`
-    .. [2] J. Platt, "Probabilistic outputs for support vector machines and comparisons to regularized likelihood
+    .. [2] J. Platt, "Probabilistic outputs for support vector machines and comparisons to
+       regularized likelihood
        methods", Advances in Large Margin Classifiers, 1999.
 
     Examples
@@ -107,7 +207,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     >>> from sklearn.preprocessing import scale
     >>> from semisvm import PreferenceSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> y[np.random.default_rng(0).permutation(len(y))[200:]] = -1  # all but two hundred labels are hidden
+    >>> y[np.random.default_rng(0).permutation(len(y))[200:]] = -1  # 200 labels are kept
     >>> model = PreferenceSVC(min_precision=0.95, probability=True, random_state=0).fit(scale(X), y)
     >>> model.operating_point_.level, model.operating_point_.reached
     ('cross-fitted', True)
@@ -118,11 +218,14 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **{name: rule for name, rule in BaseSVC._parameter_constraints.items() if name not in NOT_HERE},
+        **{
+            name: rule
+            for name, rule in BaseSVC._parameter_constraints.items()
+            if name not in NOT_HERE
+        },
         **PREFERENCE_CONSTRAINTS,
         **FORM_CONSTRAINTS,
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],
-        "kernel": [StrOptions({"linear", "rbf", "poly", "sigmoid", "precomputed", "unlabeled", "auto"}), callable],
     }
 
     def __init__(
@@ -133,11 +236,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         min_precision: float | dict | None = None,
         min_recall: float | dict | None = None,
         confidence: float | None = None,
-        calibration: Literal["cross", "part", "full"] = "cross",
         calibration_size: float = 0.5,
-        pool: Literal["grow", "rebuild"] = "grow",
-        adjust: Literal["best", "paper"] | None = "best",
-        max_rounds: int = 20,
         probability: bool = False,
         loss: Loss = "hinge",
         kernel: Any = "rbf",
@@ -178,29 +277,39 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         self.min_precision = min_precision
         self.min_recall = min_recall
         self.confidence = confidence
-        self.calibration = calibration
         self.calibration_size = calibration_size
-        self.pool = pool
-        self.adjust = adjust
-        self.max_rounds = max_rounds
         self.probability = probability
         self.random_state = random_state
 
+    @with_limited_threads
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    @with_shared_docs
     def fit(self, X: Any, y: Any, sample_weight: Any = None, random_sample: Any = None) -> Self:  # type: ignore[override]
         """Learn from labeled and unlabeled rows.
 
         Parameters
         ----------
-        %(rows_and_labels)s
-        %(sample_weight_of_scores)s
-        %(random_sample)s
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
+        y : array-like of shape (n_samples,)
+            A label for each row, the marker `unlabeled` where there is none. Which tools of
+            scikit-learn take such a target: :doc:`/scikit-learn`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A row of weight 2 equals two rows, for the SVM, folds, thresholds and intervals. Weights
+            that are not whole numbers, or above 10 on average, multiply C alone: folds, thresholds
+            and intervals then count each row once. A row of weight 0 is left out.
+        random_sample : array-like of bool of shape (n_samples,), default=None
+            Which labels are a random sample of all rows. Labels that were chosen in another way,
+            for example because the model was in doubt, train, but they set no threshold and enter
+            no interval, audit or certificate. Entries of unlabeled rows do not matter. None: all
+            labels are said to be a random sample. This is checked where figures are measured on
+            them (`fair_sample_`): a `FairSampleWarning` says that they do not look like one, and no
+            certificate is given then. A mask is taken at its word.
 
         Returns
         -------
-        %(fitted_self)s
+        self : object
+            The fitted estimator.
         """
         if is_streamed(X):
             return fit_gathered(self, X, y, sample_weight, random_sample)
@@ -216,78 +325,66 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
             random_sample=rows.random_sample,
         )
 
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    @with_shared_docs
-    def fit_with_store(  # type: ignore[override]
-        self, X: Any, y: Any, *, store: Any, sample_weight: Any = None, random_sample: Any = None
-    ) -> Self:
-        """Do what `fit` does, and keep every finished solve in a store, from which a fit that was cut off goes on.
-
-        Parameters
-        ----------
-        %(rows_and_labels)s
-        %(store)s
-        %(sample_weight_of_scores)s
-        %(random_sample)s
-
-        Returns
-        -------
-        %(fitted_self)s
-        """
-        return self._fit_rows(X, y, sample_weight, None, store, random_sample=random_sample)
-
     def _fit(self, problem: TrainingProblem) -> MethodFit:
-        rows, problem = arrange_repeated(problem, self._within_pool(problem.labels, np.arange(problem.n_rows)))
+        rows, problem = arrange_repeated(
+            problem, self._within_pool(problem.labels, np.arange(problem.n_rows))
+        )
         is_tested = problem.random_sample is None and not self._is_precomputed()
         begun = begin_check(problem.X, problem.labels) if is_tested else None
-        plan = self._make_plan(problem.labels, problem.random_sample, self.calibration, self.calibration_size)
+        plan = self._make_plan(problem.labels, problem.random_sample, self.calibration_size)
         part = problem.select(plan.learns)
         part = part.settle_form()
-        part, formula = settle_kernel(part) if self.kernel in ("unlabeled", "auto") else (part, part.formula())
-        repeats = self._find_repeats(part)
-        merged = part if repeats is None else repeats.merge(part)
-        copies = None if repeats is None else np.bincount(repeats.group)
-        measures = plan.measures[plan.learns]
-        measures = measures if repeats is None else measures[repeats.is_first]
-        trains_in = Formula("precomputed") if part.kernel.is_precomputed else formula
-        fits = fit_pairs(merged, trains_in, partial(self._fit_binary, plan, measures, copies))
-        if repeats is not None:
-            fits = [_deal_out(repeats, fit, part.weight, merged.weight) for fit in fits]
+        formula = part.formula()
+        trained, make_run, deal_out = self._prepare_runs(part, plan)
+        fits = fit_pairs(trained, formula, partial(self._fit_binary, make_run))
+        fits = [deal_out(fit) for fit in fits]
         score = partial(self._score_certifying, problem, part, plan, fits, formula)
         self._conclude(plan, problem.labels, [fit.outcome for fit in fits], begun, score)
         return MethodFit([spread(fit, plan.learns) for fit in fits], formula, "ovr", rows=rows)
 
-    def _find_repeats(self, part: TrainingProblem) -> EqualRows | None:
-        """Equal unlabeled rows get equal labels in the paper's rounds: they become one row with their total weight."""
-        if not isinstance(self.kernel, str) or part.kernel.is_precomputed or self.calibration == "cross":
-            return None
-        if part.is_primal:
-            return None
-        own_code = np.where(part.labels.is_labeled, np.arange(part.n_rows), UNLABELED_CODE)  # labeled rows stay apart
-        return find_repeats(part.X, own_code)
+    def _prepare_runs(
+        self, part: TrainingProblem, plan: Plan
+    ) -> tuple[TrainingProblem, Callable[..., Any], Callable[[BinaryFit], BinaryFit]]:
+        """The rows to train on, what makes the run of a binary problem (`_make_run`), and what
+        turns a fit on these rows into one on the rows of `part`.
+        """
+        return part, partial(self._make_run, plan, plan.measures[plan.learns]), lambda fit: fit
 
-    def _fit_binary(self, plan: Plan, measures: np.ndarray, copies: np.ndarray | None, task: BinaryTask) -> BinaryFit:
+    def _fit_binary(self, make_run: Callable[..., Any], task: BinaryTask) -> BinaryFit:
         rounds = Rounds(task)
-        learner = SvmLearner(rounds, self.C, self.C if self.C_unlabeled is None else self.C_unlabeled)
-        run = self._make_run(plan, task.number, learner, task.sign, measures, copies)
+        learner = SvmLearner(
+            rounds, self.C, self.C if self.C_unlabeled is None else self.C_unlabeled
+        )
+        run = make_run(task.number, learner, task.sign)
         with rounds.until_stopped():
             run.run()
         last = learner.newest.get(ALL_LABELS, rounds.solution)
         outcome = run.outcome(unfinished=(last, last.decision_values))
         rounds.go_back(outcome.model)
         rounds.labeled_in = outcome.labeled_in
-        if isinstance(run, CrossFitted):
-            rounds.history = run.mark_chosen(rounds.history)
+        rounds.history = run.mark_chosen(rounds.history)
         return rounds.fit(ended=outcome.ended, outcome=outcome)
 
     def _score_certifying(
-        self, problem: TrainingProblem, part: TrainingProblem, plan: Plan, fits: list[BinaryFit], formula: Formula
+        self,
+        problem: TrainingProblem,
+        part: TrainingProblem,
+        plan: Plan,
+        fits: list[BinaryFit],
+        formula: Formula,
     ) -> np.ndarray:
-        """The scores of the rows of `problem` that certify, by the fits on the `part` that learns."""
+        """The scores of the rows of `problem` that certify, by the fits on the `part` that
+        learns.
+        """
         bias = np.array([fit.bias for fit in fits])
         if part.is_primal:
-            return np.asarray(problem.X[plan.certifies] @ MethodFit(fits, formula, "ovr").weights_of_features.T) + bias
+            return (
+                np.asarray(
+                    problem.X[plan.certifies]
+                    @ MethodFit(fits, formula, "ovr").weights_of_features.T
+                )
+                + bias
+            )
         row_beta = np.stack([fit.row_beta for fit in fits])
         is_support = (row_beta != 0).any(axis=0)
         if problem.kernel.is_precomputed:
@@ -295,14 +392,9 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
             support_vectors = None
         else:
             X, support_vectors = problem.X[plan.certifies], problem.X[plan.learns][is_support]
-        return scores_of_new_rows(X, support_vectors, row_beta[:, is_support], formula, device=self.device) + bias
-
-
-def _deal_out(repeats: EqualRows, fit: BinaryFit, weight: np.ndarray, merged_weight: np.ndarray) -> BinaryFit:
-    """A fit on the distinct rows as a fit on all rows: copies share the coefficient in proportion to their weights."""
-    rounds = None if fit.rounds is None else fit.rounds[repeats.group]
-    outcome = fit.outcome
-    if outcome is not None:
-        fair_scores = None if outcome.fair_scores is None else outcome.fair_scores[repeats.group]
-        outcome = replace(outcome, values=outcome.values[repeats.group], fair_scores=fair_scores)
-    return replace(repeats.deal(fit, weight, merged_weight), rounds=rounds, history=fit.history, outcome=outcome)
+        return (
+            scores_of_new_rows(
+                X, support_vectors, row_beta[:, is_support], formula, device=self.device
+            )
+            + bias
+        )

@@ -1,30 +1,37 @@
-"""Cross-fitting of one binary problem, for any learner: every label trains and every label calibrates.
+"""Cross-fitting of one binary problem, for any learner: every label trains and every label
+calibrates.
 
-The machine that decides is trained on all labels. Its threshold is chosen on out-of-fold scores: each label is scored
-by a machine that has not seen it. The same scores choose the machine: unlabeled rows train with guessed labels where
-the labels say that this helps, and not otherwise.
+The machine that decides is trained on all labels. Its threshold is chosen on out-of-fold scores:
+each label is scored by a machine that has not seen it. The same scores choose the machine:
+unlabeled rows train with guessed labels where the labels say that this helps, and not otherwise.
 
     sign    (n,)  +1, -1, and 0 for the unlabeled rows
-    guess   (n,)  +1, -1 for *soft* rows: unlabeled rows that train with a guessed label; 0 for all others
-    share   (n,)  the share of its own price that a row counts for: 1 for labeled rows, less for soft ones
-    folds   (draws, n)  the fold that tests a labeled row, in each of several draws of folds (`_plan.draw_folds`); -1
-                        for unlabeled rows, and for labels that are not a random sample: they train in every fold and
-                        measure nothing
-    scores  (m,)  out-of-fold scores of the m tested rows in their order, by models that have not seen their labels
+    guess   (n,)  +1, -1 for *soft* rows: unlabeled rows that train with a guessed label; 0 for all
+            others
+    share   (n,)  the share of its own price that a row counts for: 1 for labeled rows, less for
+            soft ones
+    folds   (draws, n)  the fold that tests a labeled row, in each of several draws of folds
+            (`_plan.draw_folds`); -1
+                        for unlabeled rows, and for labels that are not a random sample: they train
+                        in every fold and measure nothing
+    scores  (m,)  out-of-fold scores of the m tested rows in their order, by models that have not
+            seen their labels
 
-A candidate is a share, with all unlabeled rows of the pool or the surer half of each side, in one round or two. A round
-ranks the unlabeled rows by decision value, calls as many of them positive as the share of positives among the labels
-says, and trains again. The supervised model is a candidate too: the first one, which the others have to beat.
+A candidate is a share, with all unlabeled rows of the pool or the surer half of each side, in one
+round or two. A round ranks the unlabeled rows by decision value, calls as many of them positive as
+the share of positives among the labels says, and trains again. The supervised model is a candidate
+too: the first one, which the others have to beat.
 
-**The comparison is fair.** Candidates are compared by out-of-fold scores, and what a fold's model must not know must
-not reach it through the soft rows: each fold makes its own guesses, from a model of its own labels. Guesses that are
-made once, by a model of all labels, would carry the held-out labels into the fold, save no time, and mislead the
-choice (docs/soft-labels.md has the numbers).
+**The comparison is fair.** Candidates are compared by out-of-fold scores, and what a fold's model
+must not know must not reach it through the soft rows: each fold makes its own guesses, from a model
+of its own labels. Guesses that are made once, by a model of all labels, would carry the held-out
+labels into the fold, save no time, and mislead the choice (docs/soft-labels.md has the numbers).
 
-**The choice prefers the simpler model.** The value of a candidate is that of the operating point that its out-of-fold
-scores would choose for the target, averaged over resampled labels and draws of folds (`decision.audit`). A candidate
-replaces the supervised model only if its gain exceeds `CAUTION` standard errors of that gain; if several do, the one
-that exceeds them most is chosen. A second round of the chosen candidate must beat the first in the same way.
+**The choice prefers the simpler model.** The value of a candidate is that of the operating point
+that its out-of-fold scores would choose for the target, averaged over resampled labels and draws of
+folds (`decision.audit`). A candidate replaces the supervised model only if its gain exceeds
+`CAUTION` standard errors of that gain; if several do, the one that exceeds them most is chosen. A
+second round of the chosen candidate must beat the first in the same way.
 """
 
 from __future__ import annotations
@@ -37,15 +44,18 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import Target, choose_for, count_at, measure
+from semisvm.decision import Evidence, Target, choose, measure
 from semisvm.decision.audit import make_audit, resample, resampled_values
+from semisvm.decision.counts import count_at
 from semisvm.estimators.class_shares import guess_by_rank, rank_rows
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner, TrainingCall
 from semisvm.estimators.preference._plan import Outcome, measures_at
 from semisvm.estimators.progress import RoundRecord
-from semisvm.model_selection import collect_scores, list_folds, random_fold_scores
+from semisvm.model_selection.cross_fit import collect_scores, list_folds
+from semisvm.model_selection.fair_sample import random_fold_scores
 
-CAUTION = 1.5  # with it no tuning task of 50 labels or more lost 0.01 of F1 on average: docs/soft-labels.md
+# with it no tuning task of 50 labels or more lost 0.01 of F1 on average: docs/soft-labels.md
+CAUTION = 1.5
 SHARES = (0.003, 0.03, 0.3)
 N_RESAMPLES = 100
 
@@ -67,12 +77,18 @@ class Candidate:
     @property
     def one_round_less(self) -> Candidate:
         """The candidate whose decision values the last round ranks."""
-        return SUPERVISED_CANDIDATE if self.n_rounds == 1 else replace(self, n_rounds=self.n_rounds - 1)
+        return (
+            SUPERVISED_CANDIDATE
+            if self.n_rounds == 1
+            else replace(self, n_rounds=self.n_rounds - 1)
+        )
 
 
 SUPERVISED_CANDIDATE = Candidate()
 CANDIDATES = tuple(Candidate(share, is_half, 1) for is_half in (False, True) for share in SHARES)
-FEW_CANDIDATES = (Candidate(SHARES[len(SHARES) // 2], True, 1),)  # where a training may be expensive
+FEW_CANDIDATES = (
+    Candidate(SHARES[len(SHARES) // 2], True, 1),
+)  # where a training may be expensive
 
 
 @dataclass(frozen=True)
@@ -81,11 +97,13 @@ class Trial:
 
     scores       (m,) out-of-fold scores, the mean over the draws of folds
     worth        (resamples,) the value of the candidate in each resample
-    gain         the mean gain in value over the trial that it has to beat; 0 for the supervised model
+    gain         the mean gain in value over the trial that it has to beat; 0 for the supervised
+                 model
     gain_error   the standard error of the gain
     trainings    how many trainings it took
     n_iter       how many solver steps, where the learner counts them
-    n_soft       how many unlabeled rows were soft in the last fold: called positive, called negative
+    n_soft       how many unlabeled rows were soft in the last fold: called positive, called
+                 negative
     """
 
     candidate: Candidate
@@ -114,7 +132,8 @@ class Trial:
 
 
 class CrossFitted:
-    """Cross-fitting of one binary problem, and the choice among candidates; each that is tried is a round.
+    """Cross-fitting of one binary problem, and the choice among candidates; each that is tried is a
+    round.
 
     sign, folds   see the module's docstring
     target        what the operating point is chosen for
@@ -127,10 +146,12 @@ class CrossFitted:
     trials        one per candidate tried, the supervised model first
     supervised    the model of the labels alone, and its decision values, (n,)
     leader        the trial that was chosen
-    values        (n,) decision values of the chosen candidate, trained on all labels last in the sequence "all"
+    values        (n,) decision values of the chosen candidate, trained on all labels last in the
+                  sequence "all"
     guess         (n,) the labels that its soft rows were trained with
 
-    If the learner raises an exception during `run`, the trials so far and the supervised model stay available.
+    If the learner raises an exception during `run`, the trials so far and the supervised model stay
+    available.
     """
 
     def __init__(
@@ -144,14 +165,19 @@ class CrossFitted:
         caution: float = CAUTION,
         seed: int | np.random.Generator = 0,
     ):
-        self.learner, self.sign = learner, np.asarray(sign, dtype=np.float64)
-        self.target, self.candidates, self.caution = target or Target(), candidates, caution
+        self.learner = learner
+        self.sign = np.asarray(sign, dtype=np.float64)
+        self.target = target or Target()
+        self.candidates = candidates
+        self.caution = caution
         self.pool = np.flatnonzero(self.sign == 0)
         self.labeled = np.flatnonzero(folds[0] >= 0)
         self.label_sign = self.sign[self.labeled]
         self.splits = [list_folds(fold) for fold in folds]
         drawing = ThreadPoolExecutor(1)  # goes on while the first models are trained
-        self.copies = drawing.submit(resample, self.label_sign > 0, N_RESAMPLES, np.random.default_rng(seed))
+        self.copies = drawing.submit(
+            resample, self.label_sign > 0, N_RESAMPLES, np.random.default_rng(seed)
+        )
         drawing.shutdown(wait=False)
         self.trials: list[Trial] = []
         self.supervised: tuple[Any, np.ndarray] | None = None
@@ -179,11 +205,18 @@ class CrossFitted:
         self._value({SUPERVISED_CANDIDATE: trainings}, found, None)
         best = first_trial = self.trials[0]
         if len(self.pool) >= 2:
-            # Candidates do not wait for each other: they are tried together where the learner trains them at once.
-            together = [self.candidates] if self.learner.trains_at_once else [[one] for one in self.candidates]
+            # Candidates do not wait for each other: they are tried together where the learner
+            # trains them at once.
+            together = (
+                [self.candidates]
+                if self.learner.trains_at_once
+                else [[one] for one in self.candidates]
+            )
             for candidates in together:
                 own = {candidate: self._trainings(candidate) for candidate in candidates}
-                self._value(own, iter(self.learner.train_many([*chain(*own.values())])), first_trial)
+                self._value(
+                    own, iter(self.learner.train_many([*chain(*own.values())])), first_trial
+                )
             best = self._best_of(self.trials[1:], first_trial)
         if best is not first_trial:
             again = replace(best.candidate, n_rounds=2)
@@ -194,23 +227,34 @@ class CrossFitted:
         for _ in range(best.candidate.n_rounds):
             ranked = rank_rows(values, self.pool)
             training = self.soft_training(best.candidate, ranked, self.sign, ALL_LABELS)
-            values, trained_sign = self.learner.train(*training), training[0]
-        self.values, self.guess = values, np.where(self.sign != 0, 0.0, trained_sign)
+            values = self.learner.train(*training)
+            trained_sign = training[0]
+        self.values = values
+        self.guess = np.where(self.sign != 0, 0.0, trained_sign)
         self.leader = best
 
     def _value(
-        self, trainings: dict[Candidate, list[TrainingCall]], found: Iterator[np.ndarray], to_beat: Trial | None
+        self,
+        trainings: dict[Candidate, list[TrainingCall]],
+        found: Iterator[np.ndarray],
+        to_beat: Trial | None,
     ) -> None:
-        """Value candidates one after the other; `found` has the decision values of all their trainings."""
+        """Value candidates one after the other; `found` has the decision values of all their
+        trainings.
+        """
         for candidate, own in trainings.items():
             n_iter = self.learner.n_iter
             values = self._fold_values[candidate] = list(islice(found, len(own)))
-            draws, values_of_fold = [], iter(values)
+            draws = []
+            values_of_fold = iter(values)
             for splits in self.splits:
                 held_out = [next(values_of_fold)[test] for _, test in splits]
                 draws.append(collect_scores(splits, held_out, len(self.sign)).scores[self.labeled])
-            copies, is_positive = self.copies.result(), self.label_sign > 0
-            worth = np.mean([resampled_values(s, is_positive, copies, self.target) for s in draws], axis=0)
+            copies = self.copies.result()
+            is_positive = self.label_sign > 0
+            worth = np.mean(
+                [resampled_values(s, is_positive, copies, self.target) for s in draws], axis=0
+            )
             gains = worth - (worth if to_beat is None else to_beat.worth)
             soft = np.where(self.sign != 0, 0, own[-1][0])
             trial = Trial(
@@ -228,7 +272,7 @@ class CrossFitted:
 
     def _close_round(self, trial: Trial) -> None:
         """Measure a candidate at 0 and at the threshold that it would get, for the record."""
-        point = choose_for(self.target, trial.scores, self.label_sign, level="cross-fitted")
+        point = choose(trial.scores, self.label_sign, self.target, level=Evidence.CROSS_FITTED)
         self.learner.done(
             **measures_at(count_at(trial.scores, self.label_sign, 0.0)),
             **measures_at(point.counts, "adjusted_"),
@@ -239,57 +283,85 @@ class CrossFitted:
         )
 
     def _trainings(self, candidate: Candidate) -> list[TrainingCall]:
-        """The last round of a candidate in each fold; it ranks the decision values of the round before."""
-        before = () if candidate is SUPERVISED_CANDIDATE else self._rankings(candidate.one_round_less)
+        """The last round of a candidate in each fold; it ranks the decision values of the round
+        before.
+        """
+        before = (
+            () if candidate is SUPERVISED_CANDIDATE else self._rankings(candidate.one_round_less)
+        )
         trainings: list[TrainingCall] = []
         for draw, splits in enumerate(self.splits):
             for number, (_, test) in enumerate(splits):
-                sign, sequence = self.sign.copy(), ("fold", draw, number)
+                sign = self.sign.copy()
+                sequence = ("fold", draw, number)
                 sign[test] = 0.0
                 if candidate is SUPERVISED_CANDIDATE:
                     trainings.append((sign, np.abs(sign), sequence))
                 else:
-                    trainings.append(self.soft_training(candidate, before[len(trainings)], sign, sequence))
+                    trainings.append(
+                        self.soft_training(candidate, before[len(trainings)], sign, sequence)
+                    )
         return trainings
 
     def soft_training(
         self, candidate: Candidate, ranked: np.ndarray, sign: np.ndarray, sequence: Hashable
     ) -> TrainingCall:
-        """One round of a candidate: as many of the pool, ranked by the round before, are called positive as labels."""
+        """One round of a candidate: as many of the pool, ranked by the round before, are called
+        positive as labels.
+        """
         labels = sign[self.labeled]
         rate = float(np.mean(labels[labels != 0] > 0))
         guess = guess_by_rank(ranked, len(sign), rate, candidate.is_half)
-        return np.where(guess != 0, guess, sign), np.where(guess != 0, candidate.share, np.abs(sign)), sequence
+        return (
+            np.where(guess != 0, guess, sign),
+            np.where(guess != 0, candidate.share, np.abs(sign)),
+            sequence,
+        )
 
     def _rankings(self, candidate: Candidate) -> list[np.ndarray]:
-        """The pool by the decision values of a candidate, largest first, in each fold: six candidates rank the same."""
+        """The pool by the decision values of a candidate, largest first, in each fold: six
+        candidates rank the same.
+        """
         if candidate not in self._ranked:
-            self._ranked[candidate] = [rank_rows(values, self.pool) for values in self._fold_values[candidate]]
+            self._ranked[candidate] = [
+                rank_rows(values, self.pool) for values in self._fold_values[candidate]
+            ]
         return self._ranked[candidate]
 
     def _fair_scores(self) -> np.ndarray | None:
-        """Scores for the fair-sample check, (n,), by the supervised models of the first draw of folds: of tested rows
-        out of fold, and of each unlabeled row by one random fold; NaN for other rows. None before there are any.
+        """Scores for the fair-sample check, (n,), by the supervised models of the first draw of
+        folds: of tested rows out of fold, and of each unlabeled row by one random fold; NaN for
+        other rows. None before there are any.
         """
         if not self.trials:
             return None
-        values, folds = iter(self._fold_values[SUPERVISED_CANDIDATE]), self.splits[0]
-        return random_fold_scores(lambda _, rows: next(values)[rows], folds, self.pool, len(self.sign), random_state=0)
+        values = iter(self._fold_values[SUPERVISED_CANDIDATE])
+        folds = self.splits[0]
+        return random_fold_scores(
+            lambda _, rows: next(values)[rows], folds, self.pool, len(self.sign), random_state=0
+        )
 
     def _best_of(self, tried: Sequence[Trial], to_beat: Trial) -> Trial:
         """The trial whose gain exceeds its standard errors by most; `to_beat` where none does."""
-        best, most = to_beat, 0.0
+        best = to_beat
+        most = 0.0
         for trial in tried:
             if trial.gain - self.caution * trial.gain_error > most:
-                best, most = trial, trial.gain - self.caution * trial.gain_error
+                best = trial
+                most = trial.gain - self.caution * trial.gain_error
         return best
 
     def mark_chosen(self, history: list[RoundRecord]) -> list[RoundRecord]:
         """The records of the candidates, now that the choice is made."""
-        return [record.with_details(chosen=record.details["candidate"] == str(self.chosen)) for record in history]
+        return [
+            record.with_details(chosen=record.details["candidate"] == str(self.chosen))
+            for record in history
+        ]
 
     def outcome(self, unfinished: tuple[Any, np.ndarray] | None = None) -> Outcome:
-        """The chosen machine; where the fit ended before the choice, the supervised or the unfinished machine."""
+        """The chosen machine; where the fit ended before the choice, the supervised or the
+        unfinished machine.
+        """
         labeled_in = np.where(self.sign != 0, 0, -1)
         if not self.trials:
             assert unfinished is not None
@@ -302,9 +374,11 @@ class CrossFitted:
                 assert self.supervised is not None
                 (model, values), scores = self.supervised, supervised
             else:
-                model, values, scores = self.learner.model, self.values, self.leader.scores
+                model = self.learner.model
+                values = self.values
+                scores = self.leader.scores
                 labeled_in = np.where(self.guess != 0, self.leader.candidate.n_rounds, labeled_in)
-            point = choose_for(self.target, scores, self.label_sign, level="cross-fitted")
+            point = choose(scores, self.label_sign, self.target, level=Evidence.CROSS_FITTED)
         return Outcome(
             model=model,
             values=values,

@@ -1,15 +1,18 @@
-"""What the preference methods require of a classifier, and the two kinds of classifiers that they can use.
+"""What the preference methods require of a classifier, and the two kinds of classifiers that they
+can use.
 
     train(sign, share, sequence) -> (n,) decision values of all n rows
 
     sign      (n,) in {-1, 0, +1}: the rows with sign != 0 are trained on, each with its sign
     share     (n,) in [0, 1]: row i counts for this share of its own price
-    sequence  the name of a sequence of trainings, each of which starts from the one before: "all", ("fold", 0, 3)
+    sequence  the name of a sequence of trainings, each of which starts from the one before: "all",
+              ("fold", 0, 3)
 
-`SvmLearner` is the support vector machine on shared kernel rows. The price of a row is C times its weight if the user
-labeled it, and C_unlabeled times its weight if the method did. The first training of a sequence starts from the newest
-solution of "all": out-of-fold machines differ from it by a few rows. `ClassifierLearner` trains any classifier of
-scikit-learn, from the beginning each time.
+`SvmLearner` is the support vector machine on shared kernel rows. The price of a row is C times its
+weight if the user labeled it, and C_unlabeled times its weight if the method did. The first
+training of a sequence starts from the newest solution of "all": out-of-fold machines differ from it
+by a few rows. `ClassifierLearner` trains any classifier of scikit-learn, from the beginning each
+time.
 """
 
 from __future__ import annotations
@@ -23,10 +26,9 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.progress import RoundRecord
 from semisvm.estimators.rounds import EndedEarlyError, Rounds
-from semisvm.primal import hinge_problem
+from semisvm.machines import Problem, Solution, hinge_problem
 from semisvm.sklearn_private import safe_indexing
 
 ALL_LABELS = "all"  # the sequence of machines that are trained on every label
@@ -52,7 +54,9 @@ class Learner:
         raise NotImplementedError
 
     def train_many(self, trainings: Sequence[TrainingCall]) -> Iterable[np.ndarray]:
-        """Train several times, each independent of the others; `model` and `n_iter` follow what was taken of it."""
+        """Train several times, each independent of the others; `model` and `n_iter` follow what
+        was taken of it.
+        """
         return (self.train(*training) for training in trainings)
 
     def done(self, **details: Any) -> None:
@@ -64,15 +68,19 @@ class SvmLearner(Learner):
 
     def __init__(self, rounds: Rounds, C: float, C_unlabeled: float):
         task = rounds.task
-        self.rounds, self.kernel = rounds, task.kernel
+        self.rounds = rounds
+        self.kernel = task.kernel
         is_given = task.sign != 0
-        self.price = {s: task.weight * np.where(is_given, C, C_unlabeled * task.cost_of[s]) for s in (-1, +1)}
-        self.newest: dict[Hashable, DualSolution] = {}
-        # A batch needs memory for the kernel rows of each problem's block where K is not there as a whole.
-        self.trains_at_once = getattr(self.kernel, "is_whole", False) and task.limits.store is None
+        self.price = {
+            s: task.weight * np.where(is_given, C, C_unlabeled * task.cost_of[s]) for s in (-1, +1)
+        }
+        self.newest: dict[Hashable, Solution] = {}
+        # A batch needs memory for the kernel rows of each problem's block where K is not there as a
+        # whole.
+        self.trains_at_once = getattr(self.kernel, "is_whole", False)
 
     @property
-    def model(self) -> DualSolution:  # type: ignore[override]
+    def model(self) -> Solution:  # type: ignore[override]
         return self.newest[ALL_LABELS]
 
     @property
@@ -80,23 +88,30 @@ class SvmLearner(Learner):
         return self.rounds.n_iter
 
     def train(self, sign: np.ndarray, share: np.ndarray, sequence: Hashable) -> np.ndarray:
-        return self._note(sequence, self.rounds.solve(self._problem(sign, share), start=self._start(sequence)))
+        return self._note(
+            sequence, self.rounds.solve(self._problem(sign, share), start=self._start(sequence))
+        )
 
     def train_many(self, trainings: Sequence[TrainingCall]) -> Iterator[np.ndarray]:
         """Train several times; on a device they are one batch."""
         problems = [self._problem(sign, share) for sign, share, _ in trainings]
-        found = self.rounds.solve_many(problems, [self._start(sequence) for *_, sequence in trainings])
-        return (self._note(sequence, solution) for (*_, sequence), solution in zip(trainings, found, strict=True))
+        found = self.rounds.solve_many(
+            problems, [self._start(sequence) for *_, sequence in trainings]
+        )
+        return (
+            self._note(sequence, solution)
+            for (*_, sequence), solution in zip(trainings, found, strict=True)
+        )
 
-    def _note(self, sequence: Hashable, found: DualSolution) -> np.ndarray:
+    def _note(self, sequence: Hashable, found: Solution) -> np.ndarray:
         self.newest[sequence] = found
         return found.decision_values
 
-    def _problem(self, sign: np.ndarray, share: np.ndarray) -> DualProblem:
+    def _problem(self, sign: np.ndarray, share: np.ndarray) -> Problem:
         box = share * np.where(sign > 0, self.price[+1], self.price[-1])
         return hinge_problem(self.kernel, sign, box)
 
-    def _start(self, sequence: Hashable) -> DualSolution | None:
+    def _start(self, sequence: Hashable) -> Solution | None:
         return self.newest.get(sequence, self.newest.get(ALL_LABELS))
 
     def done(self, **details: Any) -> None:
@@ -109,10 +124,12 @@ class ClassifierLearner(Learner):
     weight   (n,) the user's sample weights, or None
     price    (n,) the weight of each row at a share of 1
     tell     is given the record of each round; where it returns true, `done` raises EndedEarlyError
-    look     is given the number of trainings after each; where it returns true, the round is the last
+    look     is given the number of trainings after each; where it returns true, the round is the
+             last
 
-    A classifier that takes no sample_weight is trained on a row of share s if the row's own random number is below s:
-    the same rows take part for the same share, and on average as much weight takes part.
+    A classifier that takes no sample_weight is trained on a row of share s if the row's own random
+    number is below s: the same rows take part for the same share, and on average as much weight
+    takes part.
     """
 
     def __init__(
@@ -129,25 +146,34 @@ class ClassifierLearner(Learner):
         n_jobs: int | None = None,
     ):
         self.n_jobs = n_jobs
-        self.look, self.is_last = look, False
+        self.look = look
+        self.is_last = False
         self.takes_weight = has_fit_parameter(estimator, "sample_weight")
         if weight is not None and not self.takes_weight:
             raise ValueError(f"{type(estimator).__name__} takes no sample_weight: leave it out.")
-        self.estimator, self.X = estimator, X
+        self.estimator = estimator
+        self.X = X
         self.price = price if weight is None else price * weight
         self.lot = None if self.takes_weight else random_state.uniform(size=len(price))
-        self.problem, self.tell = problem, tell
-        self.began, self.n_iter = time.perf_counter(), 0
+        self.problem = problem
+        self.tell = tell
+        self.began = time.perf_counter()
+        self.n_iter = 0
         self.history: list[RoundRecord] = []
 
     def train(self, sign: np.ndarray, share: np.ndarray, sequence: Hashable) -> np.ndarray:
         return self._keep(sequence, *self._fit_and_score(sign, share))
 
     def train_many(self, trainings: Sequence[TrainingCall]) -> list[np.ndarray]:
-        """Train in several independent sequences, in parallel processes or threads as joblib is set up."""
+        """Train in several independent sequences, in parallel processes or threads as joblib is
+        set up.
+        """
         calls = (delayed(self._fit_and_score)(sign, share) for sign, share, _ in trainings)
         fitted = Parallel(self.n_jobs, return_as="generator")(calls)
-        return [self._keep(sequence, *found) for (*_, sequence), found in zip(trainings, fitted, strict=True)]
+        return [
+            self._keep(sequence, *found)
+            for (*_, sequence), found in zip(trainings, fitted, strict=True)
+        ]
 
     def _keep(self, sequence: Hashable, model: Any, scores: np.ndarray) -> np.ndarray:
         if sequence == ALL_LABELS:
@@ -162,14 +188,20 @@ class ClassifierLearner(Learner):
         if self.lot is not None:
             in_use &= self.lot < price
         rows = np.flatnonzero(in_use)
-        weights = {"sample_weight": price[rows]} if self.takes_weight and (price[rows] != 1).any() else {}
+        weights = (
+            {"sample_weight": price[rows]} if self.takes_weight and (price[rows] != 1).any() else {}
+        )
         with np.errstate(over="ignore", invalid="ignore"):  # of checks that add up huge numbers
-            model = clone(self.estimator).fit(safe_indexing(self.X, rows), (sign[rows] > 0).astype(int), **weights)
+            model = clone(self.estimator).fit(
+                safe_indexing(self.X, rows), (sign[rows] > 0).astype(int), **weights
+            )
             return model, scores_of_classifier(model, self.X)
 
     def done(self, **details: Any) -> None:
         seconds = time.perf_counter() - self.began
-        record = RoundRecord(self.problem, len(self.history), self.n_iter, seconds=seconds, details=details)
+        record = RoundRecord(
+            self.problem, len(self.history), self.n_iter, seconds=seconds, details=details
+        )
         self.history.append(record)
         if self.tell(record) or self.is_last:
             raise EndedEarlyError
@@ -177,7 +209,9 @@ class ClassifierLearner(Learner):
 
 @np.errstate(over="ignore", invalid="ignore")  # scores that are not finite are refused
 def scores_of_classifier(model: Any, X: Any) -> np.ndarray:
-    """Decision values of a two-class model; the log-odds where it has probabilities only, so that 0 is 50%."""
+    """Decision values of a two-class model; the log-odds where it has probabilities only, so
+    that 0 is 50%.
+    """
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X), dtype=np.float64)
     probability = np.maximum(model.predict_proba(X), SMALLEST_PROBABILITY)

@@ -1,21 +1,22 @@
 """The idea of PSVM around any classifier; the paper names Bayesian networks and neural networks.
 
-The rounds and the calibration are those of `PreferenceSVC` (`_cross`, `_paper`), with a classifier of scikit-learn that
-is trained from the beginning each time. The classifier has to give scores: `decision_function`, or `predict_proba`,
-whose log-odds are used.
+The calibration is that of `PreferenceSVC` (`_cross`), with a classifier of scikit-learn that is
+trained from the beginning each time. The classifier has to give scores:
+`decision_function`, or `predict_proba`, whose log-odds are used.
 """
 
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from semisvm.decision.counts import count_all, f_score, precision, recall
 from semisvm.estimators.binary import pairs
 from semisvm.estimators.classifier import (
     SemiSupervisedMixin,
@@ -27,60 +28,123 @@ from semisvm.estimators.classifier import (
     winning_codes,
 )
 from semisvm.estimators.equal_rows import as_repetitions, content_order
-from semisvm.estimators.preference._cross import FEW_CANDIDATES, CrossFitted
-from semisvm.estimators.preference._decision import (
-    PREFERENCE_CONSTRAINTS,
-    PreferenceMixin,
-    begin_check,
-)
+from semisvm.estimators.preference._cross import FEW_CANDIDATES
+from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, PreferenceMixin
 from semisvm.estimators.preference._learner import ClassifierLearner, scores_of_classifier
 from semisvm.estimators.preference._plan import Outcome
 from semisvm.estimators.progress import Progress
 from semisvm.estimators.rounds import EndedEarlyError
 from semisvm.estimators.streams import Gathered, decide_rows, fit_gathered, scores_of_rows
-from semisvm.labels import Labels, encode
-from semisvm.primal import Rows
+from semisvm.estimators.targets import begin_check
+from semisvm.labels import Labels, encode, refuse_marker_as_class
 from semisvm.primal.dask_rows import is_streamed
-from semisvm.shared_docs import with_shared_docs
-from semisvm.sklearn_private import HasMethods, Interval, fit_context, safe_indexing
+from semisvm.primal.rows import Rows
+from semisvm.sklearn_private import (
+    CallbackSupportMixin,
+    HasMethods,
+    Interval,
+    fit_context,
+    safe_indexing,
+    with_callbacks,
+)
 
 
-@with_shared_docs
 class PreferenceClassifier(
-    PreferenceMixin, CallbackSupportMixin, SemiSupervisedMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
+    PreferenceMixin,
+    CallbackSupportMixin,
+    SemiSupervisedMixin,
+    MetaEstimatorMixin,
+    ClassifierMixin,
+    BaseEstimator,
 ):
-    """Any classifier with a minimum precision or recall, and with unlabeled rows where they help (after PSVM).
+    """Any classifier with a minimum precision or recall, and with unlabeled rows where they help
+    (after PSVM).
 
     Parameters
     ----------
     estimator : classifier
-        With `decision_function` or `predict_proba`. It is cloned and trained on two classes, 0 and 1; with more
-        classes on each against the rest. For each class it is trained about ten times with calibration="part" and 10 to
-        17 times with "cross": on five folds with the labels alone, on the same folds with soft labels, if these help a
-        second time with better ones, and once or twice on all labels.
+        With `decision_function` or `predict_proba`. It is cloned and trained on two classes, 0 and
+        1; with more classes on each against the rest. For each class it is trained 10 to 17 times:
+        on five folds with the labels alone, on the same folds with soft labels, if these help a
+        second time with better ones, and once or twice on all labels. A ``FrozenEstimator`` of a
+        fitted classifier of two classes is not trained: give `fit` rows that it has not seen.
     n_jobs : int, default=None
         How many folds are trained at the same time, as in scikit-learn.
     unlabeled_weight : float, default=1.0
-        The weight of a row with a soft label, relative to a labeled row. Where `estimator.fit` takes no
-        `sample_weight`, a row of weight w below 1 is trained on with probability w instead.
-    %(preference_targets)s
-    %(unlabeled)s
-    %(random_state)s
-    %(verbose)s
+        The weight of a row with a soft label, relative to a labeled row. Where `estimator.fit`
+        takes no `sample_weight`, a row of weight w below 1 is trained on with probability w
+        instead.
+    min_precision : float or dict {class: float}, default=None
+        The precision to keep, in (0, 1]: that of the second of two classes, or that of each of
+        several classes against the rest. Among the thresholds that keep every target, the one with
+        the best F1 is chosen; without a target, the one with the best F1 of all.
+    min_recall : float or dict {class: float}, default=None
+        The recall to keep. It can be combined with `min_precision`.
+    confidence : float, default=None
+        Ask for a certificate: with 0.9 the target holds with probability 90% over the draw of the
+        labels that are kept for it (`calibration_size` of all labels, used for nothing else). Where
+        they are too few, the operating point says how many labels it would take. Each of several
+        classes has its own certificate. None: no certificate.
+    calibration_size : float, default=0.5
+        The part of the labels that is kept for the certificate.
+    probability : bool, default=False
+        Whether there is `predict_proba`. The threshold decides, so the most probable class is not
+        always the one that is predicted, which much of scikit-learn takes for granted: hence it has
+        to be asked for, before the fit or after it.
+    unlabeled : int, float, str or None, default=-1
+        The marker of rows without a label in y. Missing values and empty strings always mark them.
+    random_state : int, RandomState instance or None, default=None
+        Makes every random draw of the fit repeatable.
+    verbose : bool, default=False
+        Print progress.
 
     Attributes
     ----------
-    %(classes)s
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
     estimators_ : list of classifiers
         The trained classifiers: one with two classes, else one per class.
-    %(operating_points)s
-    %(transduction)s
+    estimator_ : classifier
+        The only one of `estimators_`; only with two classes.
+    best_threshold_ : float
+        The only entry of `threshold_`, a decision value, or log-odds where the classifier has
+        probabilities alone; only with two classes.
+    cv_results_ : dict of ndarrays
+        "thresholds" that accept different rows, and "precision", "recall" and "f1" of each on the
+        calibration scores; only with two classes.
+    threshold_ : ndarray of shape (n_problems,)
+        The thresholds that are subtracted from the scores: `decision_function` is above 0 where a
+        class is accepted. With more than two classes the largest difference wins, even if several
+        classes accept the row or none does.
+    fair_sample_ : FairSampleCheck or None
+        Whether the labels look like a random sample of all rows (`semisvm.check_fair_sample`); None
+        where there are no unlabeled rows to compare with, or where `random_sample` was given.
+    operating_points_ : dict {class: OperatingPoint}
+        What each threshold is expected to give, with intervals; the positive class alone with two
+        classes. None for a class whose fit was stopped before it began.
+    operating_point_ : OperatingPoint
+        That of the positive class; only with two classes.
+    audits_ : dict {class: dict {str: OperatingPoint}}
+        The contribution of each step, measured on the same rows: "supervised", "supervised +
+        threshold", "with unlabeled".
+    audit_ : dict {str: OperatingPoint}
+        That of the positive class; only with two classes.
+    calibration_scores_ : dict {class: ndarray of shape (n_calibration,)}
+        The scores that each threshold was chosen on, in the order of `calibration_sign_`, which is
+        not that of the rows.
+    calibration_sign_ : dict {class: ndarray of shape (n_calibration,)}
+        Whether these rows are of the class, +1 or -1.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: its own, or the one that the fit gives it.
+    labeled_iter_ : ndarray of shape (n_samples,)
+        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
+        predicted.
     history_ : list of RoundRecord
         One record per round, as in :class:`PreferenceSVC`; ``n_iter`` counts trainings.
     n_iter_ : int
         Number of trainings over all binary problems.
     termination_condition_ : str
-        Why the fit ended: "converged", "cycle", "max_rounds" or "stopped_by_callback".
+        Why the fit ended: "converged" or "stopped_by_callback".
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -89,13 +153,15 @@ class PreferenceClassifier(
     See Also
     --------
     PreferenceSVC : The same for support vector machines, faster.
-    sklearn.model_selection.TunedThresholdClassifierCV : Tunes the threshold of any classifier for one metric, without
-        unlabeled rows, minimum values or certificates.
-    sklearn.semi_supervised.SelfTrainingClassifier : Uses unlabeled rows with any classifier, without a threshold.
+    sklearn.model_selection.TunedThresholdClassifierCV : Tunes the threshold of any classifier for
+        one metric, without unlabeled rows, minimum values or certificates.
+    sklearn.semi_supervised.SelfTrainingClassifier : Uses unlabeled rows with any classifier,
+        without a threshold.
 
     References
     ----------
-    .. [1] Z. Wen, R. Zhang and K. Ramamohanarao, "Enabling precision/recall preferences for semi-supervised SVM
+    .. [1] Z. Wen, R. Zhang and K. Ramamohanarao, "Enabling precision/recall preferences for
+       semi-supervised SVM
        training", CIKM 2014. :doi:`10.1145/2661829.2661977`
 
     Examples
@@ -105,7 +171,7 @@ class PreferenceClassifier(
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from semisvm import PreferenceClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> y[np.random.default_rng(0).permutation(len(y))[200:]] = -1  # all but two hundred labels are hidden
+    >>> y[np.random.default_rng(0).permutation(len(y))[200:]] = -1  # 200 labels are kept
     >>> model = PreferenceClassifier(GaussianNB(), min_recall=0.95, random_state=0).fit(X, y)
     >>> model.operating_point_.reached
     True
@@ -113,7 +179,10 @@ class PreferenceClassifier(
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **PREFERENCE_CONSTRAINTS,
-        "estimator": [HasMethods(["fit", "decision_function"]), HasMethods(["fit", "predict_proba"])],
+        "estimator": [
+            HasMethods(["fit", "decision_function"]),
+            HasMethods(["fit", "predict_proba"]),
+        ],
         "n_jobs": [Integral, None],
         "unlabeled_weight": [Interval(Real, 0, 1, closed="right")],
         "unlabeled": "no_validation",
@@ -129,11 +198,7 @@ class PreferenceClassifier(
         min_precision: float | dict | None = None,
         min_recall: float | dict | None = None,
         confidence: float | None = None,
-        calibration: Literal["cross", "part", "full"] = "cross",
         calibration_size: float = 0.5,
-        pool: Literal["grow", "rebuild"] = "grow",
-        adjust: Literal["best", "paper"] | None = "best",
-        max_rounds: int = 20,
         probability: bool = False,
         unlabeled: Any = -1,
         random_state: Any = None,
@@ -145,11 +210,7 @@ class PreferenceClassifier(
         self.min_precision = min_precision
         self.min_recall = min_recall
         self.confidence = confidence
-        self.calibration = calibration
         self.calibration_size = calibration_size
-        self.pool = pool
-        self.adjust = adjust
-        self.max_rounds = max_rounds
         self.probability = probability
         self.unlabeled = unlabeled
         self.random_state = random_state
@@ -157,7 +218,6 @@ class PreferenceClassifier(
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=False)
-    @with_shared_docs
     def fit(self, X: Any, y: Any, sample_weight: Any = None, random_sample: Any = None) -> Self:
         """Learn from labeled and unlabeled rows.
 
@@ -165,16 +225,26 @@ class PreferenceClassifier(
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, in any form that the estimator takes.
-        %(labels)s
+        y : array-like of shape (n_samples,)
+            A label for each row, the marker `unlabeled` where there is none. Which tools of
+            scikit-learn take such a target: :doc:`/scikit-learn`.
         sample_weight : array-like of shape (n_samples,), default=None
-            A row of weight 2 is two rows, for the estimator, folds, thresholds and intervals. Weights that are not
-            whole numbers, or above 10 on average, are passed on to the estimator, and folds, thresholds and intervals
-            count each row once. A row of weight 0 is left out.
-        %(random_sample)s
+            A row of weight 2 is two rows, for the estimator, folds, thresholds and intervals.
+            Weights that are not whole numbers, or above 10 on average, are passed on to the
+            estimator, and folds, thresholds and intervals count each row once. A row of weight 0 is
+            left out.
+        random_sample : array-like of bool of shape (n_samples,), default=None
+            Which labels are a random sample of all rows. Labels that were chosen in another way,
+            for example because the model was in doubt, train, but they set no threshold and enter
+            no interval, audit or certificate. Entries of unlabeled rows do not matter. None: all
+            labels are said to be a random sample. This is checked where figures are measured on
+            them (`fair_sample_`): a `FairSampleWarning` says that they do not look like one, and no
+            certificate is given then. A mask is taken at its word.
 
         Returns
         -------
-        %(fitted_self)s
+        self : object
+            The fitted estimator.
         """
         if is_streamed(X):
             return fit_gathered(self, X, y, sample_weight, random_sample)
@@ -185,26 +255,34 @@ class PreferenceClassifier(
 
     def _fit_gathered(self, rows: Gathered) -> None:
         weight = None if (rows.weight == 1).all() else rows.weight
-        self._fit_labeled(self._check_X(rows.X, reset=True), rows.labels, weight, rows.random_sample)
+        self._fit_labeled(
+            self._check_X(rows.X, reset=True), rows.labels, weight, rows.random_sample
+        )
 
     def _fit_labeled(self, X: Any, labels: Labels, sample_weight: Any, random_sample: Any) -> Self:
         weight = row_weights(sample_weight, X)
         check_every_class_is_used(labels, weight > 0)
+        if isinstance(self.estimator, FrozenEstimator):
+            _check_prefitted(self.estimator, labels.classes)
         self.classes_ = labels.classes
         sample = read_random_sample(random_sample, X.shape[0])
         in_use = self._within_pool(labels, np.flatnonzero(weight > 0))
         in_use, counts_rows = _arranged(X, in_use, labels, weight, sample)
         own_labels = Labels(labels.classes, labels.codes[in_use])
         own_sample = None if sample is None else sample[in_use]
-        plan = self._make_plan(own_labels, own_sample, self.calibration, self.calibration_size)
+        plan = self._make_plan(own_labels, own_sample, self.calibration_size)
         rows = in_use[plan.learns]
-        own_X, own_weight = safe_indexing(X, rows), None if counts_rows else weight[rows]
+        own_X = safe_indexing(X, rows)
+        own_weight = None if counts_rows else weight[rows]
         price = np.where(labels.is_labeled[rows], 1.0, self.unlabeled_weight)
         outcomes: list[Outcome] = []
-        self.history_, self.n_iter_, was_stopped = [], 0, False
+        self.history_ = []
+        self.n_iter_ = 0
+        was_stopped = False
         with Progress(self).whole_fit(type(self).__name__) as watch:
             for number, pair in enumerate(pairs(labels.n_classes, "ovr")):
-                # Once a callback has asked to stop, every class that is left ends after its first round.
+                # Once a callback has asked to stop, every class that is left ends after its first
+                # round.
                 learner = ClassifierLearner(
                     self.estimator,
                     own_X,
@@ -216,30 +294,40 @@ class PreferenceClassifier(
                     look=watch.training_done,
                     n_jobs=self.n_jobs,
                 )
-                # One draw of folds and one way to use unlabeled rows: trainings of others may be expensive.
+                # One draw of folds and one way to use unlabeled rows: trainings of others may be
+                # expensive.
                 sign = labels.sign(pair.positive)[rows]
-                run = self._make_run(plan, number, learner, sign, plan.measures[plan.learns], n_draws=1)
-                if isinstance(run, CrossFitted):
-                    run.candidates = FEW_CANDIDATES
+                run = self._make_run(
+                    plan,
+                    plan.measures[plan.learns],
+                    number,
+                    learner,
+                    sign,
+                    n_draws=1,
+                    candidates=FEW_CANDIDATES,
+                )
                 try:
                     run.run()
                 except EndedEarlyError:
                     was_stopped = True
                 outcomes.append(run.outcome())
                 self.n_iter_ += learner.n_iter
-                self.history_ += run.mark_chosen(learner.history) if isinstance(run, CrossFitted) else learner.history
-        begun = None if plan.is_vouched_for else begin_check(safe_indexing(X, in_use), own_labels)
+                self.history_ += run.mark_chosen(learner.history)
+        begun = None
+        if not plan.is_vouched_for:
+            begun = begin_check(_as_numbers(safe_indexing(X, in_use)), own_labels)
         certificate_X = safe_indexing(X, in_use[plan.certifies])
         self._conclude(
             plan,
             own_labels,
             [*outcomes],
             begun,
-            lambda: np.stack([scores_of_classifier(outcome.model, certificate_X) for outcome in outcomes], axis=1),
+            lambda: np.stack(
+                [scores_of_classifier(outcome.model, certificate_X) for outcome in outcomes], axis=1
+            ),
         )
         self.estimators_ = [outcome.model for outcome in outcomes]
-        ended = next((o.ended for o in outcomes if o.ended is not None), "converged")
-        self.termination_condition_ = "stopped_by_callback" if was_stopped else ended
+        self.termination_condition_ = "stopped_by_callback" if was_stopped else "converged"
         self._transduce(X, rows, labels, outcomes)
         return self
 
@@ -251,29 +339,69 @@ class PreferenceClassifier(
         codes = labels.codes.copy()
         unlabeled = np.flatnonzero(~labels.is_labeled)
         if len(unlabeled):
-            codes[unlabeled] = winning_codes(self._decide(self._score_checked(safe_indexing(X, unlabeled))))
+            codes[unlabeled] = winning_codes(
+                self._decide(self._score_checked(safe_indexing(X, unlabeled)))
+            )
         self.transduction_ = labels.decode(codes)
 
-    @with_shared_docs
+    @property
+    def estimator_(self) -> Any:
+        """The trained classifier; only with two classes."""
+        return self._only("estimator_", "estimators_")
+
+    @property
+    def best_threshold_(self) -> float:
+        """The threshold; only with two classes."""
+        return float(self._only("best_threshold_", "threshold_"))
+
+    @property
+    def cv_results_(self) -> dict[str, np.ndarray]:
+        """Precision, recall and F1 of each threshold on the calibration scores; only with two
+        classes.
+        """
+        check_is_fitted(self)
+        scores = self._of_positive_class("cv_results_", "calibration_scores_")
+        sign = self._of_positive_class("cv_results_", "calibration_sign_")
+        curve = count_all(scores, sign)
+        return {
+            "thresholds": curve.thresholds,
+            "precision": precision(curve.counts),
+            "recall": recall(curve.counts),
+            "f1": f_score(curve.counts),
+        }
+
+    def _only(self, name: str, of_all: str) -> Any:
+        check_is_fitted(self)
+        if len(self.classes_) > 2:
+            raise AttributeError(f"{name} is there with two classes only: see {of_all}.")
+        return getattr(self, of_all)[0]
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Return scores minus thresholds: above 0 is accepted.
 
         Parameters
         ----------
-        %(rows)s
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
-        %(scores)s
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes one score per row, above 0 for the second; with more, one per row and
+            class.
         """
         return decide_rows(self, X)
 
     def _raw_scores(self, X: Any) -> np.ndarray:  # type: ignore[override]
         """Check the rows and score them without thresholds, (n, n_problems)."""
         check_is_fitted(self)
+        refuse_marker_as_class(self.unlabeled)
         if isinstance(X, Rows):
             return scores_of_rows(self, X)
         return self._score_checked(self._check_X(X, reset=False))
+
+    def _in_training_units(self, X: Any) -> Any:
+        return X
 
     def _score_checked(self, X: Any) -> np.ndarray:
         scores = np.stack([scores_of_classifier(model, X) for model in self.estimators_], axis=1)
@@ -299,11 +427,45 @@ class PreferenceClassifier(
         return tags
 
 
+def _check_prefitted(frozen: FrozenEstimator, classes: np.ndarray) -> None:
+    """Raise ValueError unless a fitted classifier knows exactly the two classes of y."""
+    check_is_fitted(frozen)
+    known = np.asarray(frozen.classes_).tolist()
+    if known != classes.tolist() or len(known) != 2:
+        raise ValueError(
+            "A FrozenEstimator keeps its classes, so it must have the two classes of y: it has"
+            f" {known}, and y has {classes.tolist()}. Pass the classifier itself to train it."
+        )
+
+
 def _arranged(
     X: Any, rows: np.ndarray, labels: Labels, weight: np.ndarray, sample: np.ndarray | None
 ) -> tuple[np.ndarray, bool]:
-    """These rows in the order of their content, those of weight 2 twice; and whether that settles the weights."""
+    """These rows in the order of their content, those of weight 2 twice; and whether that
+    settles the weights.
+    """
     ties = [labels.codes[rows], weight[rows]]
-    rows = rows[content_order(safe_indexing(X, rows), *(ties if sample is None else [sample[rows], *ties]))]
+    rows = rows[
+        content_order(
+            _as_numbers(safe_indexing(X, rows)),
+            *(ties if sample is None else [sample[rows], *ties]),
+        )
+    ]
     times = as_repetitions(weight[rows])
-    return (rows, bool((weight[rows] == 1).all())) if times is None else (np.repeat(rows, times), True)
+    return (
+        (rows, bool((weight[rows] == 1).all())) if times is None else (np.repeat(rows, times), True)
+    )
+
+
+def _as_numbers(X: Any) -> Any:
+    """Objects that are all numbers as float64, so that they are the same rows as plain numbers;
+    other rows as they are.
+    """
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "O":
+        return X
+    if any(isinstance(cell, str | bytes) for cell in X.flat):
+        return X
+    try:
+        return X.astype(np.float64)
+    except (TypeError, ValueError):
+        return X

@@ -1,4 +1,5 @@
-"""TSVM: the transductive support vector machine, by three algorithms that lower the same kind of objective.
+"""TSVM: the transductive support vector machine, by three algorithms that lower the same kind of
+objective.
 
     minimize over f and the unknown labels y_j, j unlabeled
 
@@ -7,9 +8,10 @@
 
     with a given fraction of the y_j positive
 
-The best y_j for a given f is its sign, so the last sum charges for every unlabeled row inside the margin: the
-boundary is pushed to where rows are few. The problem has many local minima, and the algorithms differ in how they
-find their way: see `switching` (the default) and `relaxed` (CCCP and annealing).
+The best y_j for a given f is its sign, so the last sum charges for every unlabeled row inside the
+margin: the boundary is pushed to where rows are few. The problem has many local minima, and the
+algorithms differ in how they find their way: see `switching` (the default) and `relaxed` (CCCP and
+annealing).
 """
 
 from numbers import Integral, Real
@@ -31,61 +33,131 @@ from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.streams import StreamProblem, StreamRounds
 from semisvm.estimators.transductive.relaxed import RampMachine, SoftMachine, StreamedAnnealing
 from semisvm.estimators.transductive.switching import StreamedSwitching, SwitchMachine
-from semisvm.primal import Solver
-from semisvm.shared_docs import with_shared_docs
+from semisvm.machines import Solver
 from semisvm.sklearn_private import Interval, StrOptions
 
 __all__ = ["TransductiveSVC"]
 
-MOST_ARRANGED = 100_000  # among more rows, ties decide nothing that could be noticed, and another order takes a copy
+# among more rows, ties decide nothing that could be noticed, and another order takes a copy
+MOST_ARRANGED = 100_000
 SHARE_WITH_MANY = 0.1  # the price of unlabeled rows with more than two classes
 
 
-@with_shared_docs
 class TransductiveSVC(BaseSVC):
     """Transductive support vector classifier (TSVM, S3VM) of labeled and unlabeled rows.
 
     Parameters
     ----------
     C : float, default=1.0
-        The price of a labeled row on the wrong side of its margin.
+        The penalty of a labeled row on the wrong side of its margin.
     C_unlabeled : float, default=None
-        The same for unlabeled rows, under the label they are given. None: C with two classes, C / 10 with more, where
-        the share of each class is known from few labels. Costs multiply it too.
+        The same for unlabeled rows, under the label they are given. None: C with two classes, C /
+        10 with more, where the share of each class is known from few labels. Costs multiply it too.
     algorithm : {"switch", "cccp", "anneal"}, default="switch"
-        "switch": guess by rank and switch pairs of labels while the objective falls, as C_unlabeled grows [1]_.
-        "cccp": a ramp loss lowered by a sequence of convex bounds, the classes balanced on average [2]_.
-        "anneal": soft labels that harden as a temperature falls [3]_, at its best with a C_unlabeled below C (on
-        SVMlight's Reuters example 21 errors at 0.3, against 24 by switching).
+        "switch": guess by rank and switch pairs of labels while the objective falls, as C_unlabeled
+        grows [1]_. "cccp": a ramp loss lowered by a sequence of convex bounds, the classes balanced
+        on average [2]_. "anneal": soft labels that harden as a temperature falls [3]_, at its best
+        with a C_unlabeled below C (on SVMlight's Reuters example 21 errors at 0.3, against 24 by
+        switching).
     positive_fraction : {"labeled", "estimated"} or float, default="labeled"
-        The fraction of unlabeled rows that are of the second class, rows counted by their weights: as among the
-        labeled rows; as the supervised machine sees it, inside the interval that the labels allow; or a number (two
-        classes only). It matters: a wrong fraction forces as many wrong labels.
+        The fraction of unlabeled rows that are of the second class, rows counted by their weights:
+        as among the labeled rows; as the supervised SVM sees it, inside the interval that the
+        labels allow; or a number (two classes only). It matters: a wrong fraction forces as many
+        wrong labels.
     pairs_per_round : "auto" or int, default="auto"
-        For "switch": how many pairs of labels are switched before solving again. "auto" switches all disjoint
-        pairs that pay at once; 1 is Joachims' own way, slower and about as good.
+        For "switch": how many pairs of labels are switched before solving again. "auto" switches
+        all disjoint pairs that pay at once; 1 is Joachims' own way, slower and about as good.
     ramp : float, default=0.0
         For "cccp": the margin below which the loss is constant, above -1 and at most 0.
-    %(loss)s
-    %(kernel_parameters)s
-    %(costs)s
-    %(class_weight)s
-    %(multi_class)s
-    %(unlabeled)s
-    %(solver)s
-    %(solver_parameters)s
-    %(verbose)s
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        What rows short of their margin are charged: the distance, or its square, which needs
+        ``kernel="linear"``. They are different SVMs, and neither is ever taken for the other.
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
+        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
+        returns the kernel matrix between them.
+    degree : float, default=3
+        Degree of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of the RBF, polynomial and sigmoid kernels. "scale" is 1 / (n_features *
+        variance of the training rows), each row counted by its weight; "auto" is 1 / n_features.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and sigmoid kernels.
+    costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
+        What errors cost. A dictionary multiplies C for the rows of each class; every class must be
+        named. In a matrix, rows are true and columns predicted classes, in the order of `classes_`,
+        with zeros on the diagonal.
+    class_weight : dict or "balanced", default=None
+        Multiplies C for the rows of each class, as in scikit-learn: finite numbers, 0 or more, not
+        all 0. The labeled rows of a class of weight 0 take no part in training.
+    multi_class : {"auto", "ovr", "ovo"}, default="auto"
+        How more than two classes become binary problems: one per class against the rest, or one per
+        pair of classes. "auto" is "ovo" where every row of a binary problem has one of its two
+        classes, and "ovr" where unlabeled rows take part in every binary problem.
+    unlabeled : int, float, str or None, default=-1
+        The marker of rows without a label in y. Missing values and empty strings always mark them.
+    solver : {"auto", "dual", "primal"}, default="auto"
+        The form in which SVMs with ``kernel="linear"`` are solved. "dual": in the kernel. "primal":
+        in the features, for many rows; the fit has `coef_` and no support vectors. "auto": "primal"
+        for dense rows from 2,000 on and ten times the number of features, for sparse rows from
+        5,000 on, and for the squared hinge.
+    tol : float, default=1e-3
+        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
+        in float64.
+    max_iter : int, default=None
+        Most solver steps for each binary problem, all its rounds together. None: until it has
+        converged.
+    time_limit : float, default=None
+        Most seconds for the whole fit. None: no limit. The best model so far is kept when a limit
+        is reached.
+    cache_size : float, default=None
+        Megabytes for kernel rows, or for inner products of rows that a linear SVM in its primal
+        form keeps. None: half of the free memory. More is faster, less always works.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
+        install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.
+    verbose : bool, default=False
+        Print progress.
 
     Attributes
     ----------
-    %(classes)s
-    %(machine)s
-    %(transduction)s
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training rows with a nonzero coefficient.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
+        Those rows; empty with a precomputed kernel.
+    n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class, by the label that each row was trained with.
+    dual_coef_ : ndarray of shape (n_problems, n_support)
+        Signed coefficients of the support vectors, one line per binary problem.
+    intercept_ : ndarray of shape (n_problems,)
+        The constant of each decision function.
+    coef_ : ndarray of shape (n_problems, n_features)
+        Weights of the features; only with a linear kernel.
+    gap_ : ndarray of shape (n_problems,)
+        How far from optimal each solution may be: the largest violation of the optimality
+        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
+        objective.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: its own, or the one that the fit gives it.
+    labeled_iter_ : ndarray of shape (n_samples,)
+        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
+        predicted.
     positive_fraction_ : ndarray of shape (n_problems,)
         The fraction in use; NaN where a limit or Ctrl-C ended the fit before it was known.
     positive_fraction_interval_ : ndarray of shape (n_problems, 2)
         Where the labels allow the fraction to lie, at 90% confidence.
-    %(course)s
+    history_ : list of RoundRecord
+        One record per round: the binary problem, solver steps, gap, seconds, objective and the
+        method's own details.
+    n_iter_ : int
+        Solver steps over all binary problems.
+    termination_condition_ : str
+        Why the fit ended: "converged", or what came first.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features seen during fit; only where X has string column names.
 
     See Also
     --------
@@ -95,14 +167,21 @@ class TransductiveSVC(BaseSVC):
 
     Notes
     -----
-    %(notes_on_copies)s
+    A row of weight 2 is two rows, unlabeled rows included: equal unlabeled rows are one row, with
+    their weights added up, before any is given a label. With a precomputed kernel, a kernel
+    function, costs of single rows or a primal solver, equal rows are not looked for. There copies
+    may get different labels where the share of positives ends between them, which a single row of
+    their weight can't.
 
     References
     ----------
-    .. [1] T. Joachims, "Transductive inference for text classification using support vector machines", ICML 1999.
-    .. [2] R. Collobert, F. Sinz, J. Weston and L. Bottou, "Large scale transductive SVMs", Journal of Machine Learning
+    .. [1] T. Joachims, "Transductive inference for text classification using support vector
+       machines", ICML 1999.
+    .. [2] R. Collobert, F. Sinz, J. Weston and L. Bottou, "Large scale transductive SVMs", Journal
+       of Machine Learning
        Research 7, 2006.
-    .. [3] V. Sindhwani, S. S. Keerthi and O. Chapelle, "Deterministic annealing for semi-supervised kernel machines",
+    .. [3] V. Sindhwani, S. S. Keerthi and O. Chapelle, "Deterministic annealing for semi-supervised
+       kernel machines",
        ICML 2006. :doi:`10.1145/1143844.1143950`
 
     Examples
@@ -182,27 +261,39 @@ class TransductiveSVC(BaseSVC):
         rows = None
         if problem.n_rows <= MOST_ARRANGED:
             rows, problem = arrange_by_content(problem)
-        against = "has no form for algorithm='cccp'; use 'switch' or 'anneal'" if self.algorithm == "cccp" else None
+        against = (
+            "has no form for algorithm='cccp'; use 'switch' or 'anneal'"
+            if self.algorithm == "cccp"
+            else None
+        )
         problem = problem.with_auto_scheme("ovr").settle_form(against)
         distinct, expand = merge_unlabeled_copies(problem)
         formula = distinct.formula()
         fits = [expand(fit) for fit in fit_pairs(distinct, formula, self._fit_binary)]
-        self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
+        self.positive_fraction_, self.positive_fraction_interval_ = report_shares(
+            [fit.outcome for fit in fits]
+        )
         guess = fits[0].guess if len(fits) == 1 else None
         codes = None if guess is None else np.where(guess != 0, guess > 0, -1)
         return MethodFit(fits, formula, problem.multi_class, codes, rows)
 
     def _fit_stream(self, problem: StreamProblem) -> MethodFit:
         if self.algorithm == "cccp" or self.pairs_per_round != "auto":
-            raise ValueError("Rows that are not in memory need algorithm='switch' or 'anneal', all pairs per round.")
+            raise ValueError(
+                "Rows that are not in memory need algorithm='switch' or 'anneal', all pairs per"
+                " round."
+            )
         check_share_has_one_meaning(self.positive_fraction, problem.labels.n_classes)
         found = problem.fit_pairs("ovr", self._fit_stream_pair)
-        self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in found.fits])
+        self.positive_fraction_, self.positive_fraction_interval_ = report_shares(
+            [fit.outcome for fit in found.fits]
+        )
         return found
 
     def _fit_stream_pair(self, pair: Pair, rounds: StreamRounds) -> BinaryFit:
         kind = StreamedAnnealing if self.algorithm == "anneal" else StreamedSwitching
-        machine, share = kind(rounds, pair, self.C, self._price_of_unlabeled), None
+        machine = kind(rounds, pair, self.C, self._price_of_unlabeled)
+        share = None
         with rounds.until_stopped():
             supervised = rounds.solve_prices(machine.labeled, rounds.problem.labeled_rows())
             share = machine.settle_share(self.positive_fraction)
@@ -212,14 +303,22 @@ class TransductiveSVC(BaseSVC):
         return rounds.fit(outcome=share)
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
-        machine, rounds, share = self._machine(task), Rounds(task), None
+        machine = self._machine(task)
+        rounds = Rounds(task)
+        share = None
         with rounds.until_stopped():
             rounds.solve(machine.supervised())
-            share = settle_share(self.positive_fraction, task.sign, rounds.decision_values, task.counts)
+            share = settle_share(
+                self.positive_fraction, task.sign, rounds.decision_values, task.counts
+            )
             rounds.done(**share.as_details())
             if (task.sign == 0).any():
                 machine.use_unlabeled(rounds, share)
-        return machine.fit(rounds, share) if isinstance(machine, RampMachine) else rounds.fit(outcome=share)
+        return (
+            machine.fit(rounds, share)
+            if isinstance(machine, RampMachine)
+            else rounds.fit(outcome=share)
+        )
 
     @property
     def _price_of_unlabeled(self) -> float:
@@ -233,4 +332,6 @@ class TransductiveSVC(BaseSVC):
             return RampMachine(task, self.C, price, self.ramp)
         if self.algorithm == "anneal":
             return SoftMachine(task, self.C, price)
-        return SwitchMachine(task, self.C, price, None if self.pairs_per_round == "auto" else self.pairs_per_round)
+        return SwitchMachine(
+            task, self.C, price, None if self.pairs_per_round == "auto" else self.pairs_per_round
+        )

@@ -1,17 +1,21 @@
-"""Transductive SVMs without whole labels: the concave-convex procedure, and deterministic annealing.
+"""Transductive SVMs without whole labels: the concave-convex procedure, and deterministic
+annealing.
 
-The concave-convex procedure: the transductive SVM of Collobert, Sinz, Weston and Bottou (JMLR 2006).
+The concave-convex procedure: the transductive SVM of Collobert, Sinz, Weston and Bottou (JMLR
+2006).
 
     minimize   1/2 |w|^2 + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
                          + C_unlabeled sum_unlabeled sum_{y = -1, +1} weight_j R(y f(x_j))
     subject to mean of f over the unlabeled rows = 2 positive_fraction - 1
 
-    R(z) = min(1 - ramp, max(0, 1 - z)) = max(0, 1 - z) - max(0, ramp - z)      the ramp loss, -1 < ramp <= 0
+    R(z) = min(1 - ramp, max(0, 1 - z)) = max(0, 1 - z) - max(0, ramp - z)      the ramp loss, -1 <
+    ramp <= 0
 
-Every unlabeled row is there twice, under either sign, and a row far on one side pays a constant for the other. The
-second term of R is concave; replaced by its tangent at the f at hand it gives a convex problem that bounds the
-objective from above and touches it there. Solving it can't raise the objective; the tangents change only for rows
-that cross z = ramp, and when none does the procedure has ended.
+Every unlabeled row is there twice, under either sign, and a row far on one side pays a constant for
+the other. The second term of R is concave; replaced by its tangent at the f at hand it gives a
+convex problem that bounds the objective from above and touches it there. Solving it can't raise the
+objective; the tangents change only for rows that cross z = ramp, and when none does the procedure
+has ended.
 
 In the dual (one variable per piece; rewarded copies are those with y f(x_j) < ramp):
 
@@ -29,15 +33,15 @@ Deterministic annealing: the transductive SVM of Sindhwani, Keerthi and Chapelle
                                                         + (1-p_j) max(0, 1 + f(x_j))
                                                         + T (p_j log p_j + (1-p_j) log(1-p_j)) )
 
-p_j is how much row j is positive. At a high temperature T every row is half of each and the problem is convex; as
-T falls the labels harden, and the solution is followed. For given p it is an SVM in which an unlabeled row has a
-piece of either sign; for given f the best p is
+p_j is how much row j is positive. At a high temperature T every row is half of each and the problem
+is convex; as T falls the labels harden, and the solution is followed. For given p it is an SVM in
+which an unlabeled row has a piece of either sign; for given f the best p is
 
     p_j = 1 / (1 + exp((g_j - nu) / T)),     g_j = max(0, 1 - f(x_j)) - max(0, 1 + f(x_j)),
 
-with nu such that mean p is right (costs multiply the two terms of g). At the end the highest rows are called
-positive, and label switching makes sure that no pair is left to improve. Of rows that are not in memory, p_j is a
-function of the last model, the temperature and nu (`primal.ranks`).
+with nu such that mean p is right (costs multiply the two terms of g). At the end the highest rows
+are called positive, and label switching makes sure that no pair is left to improve. Of rows that
+are not in memory, p_j is a function of the last model, the temperature and nu (`primal.ranks`).
 """
 
 from __future__ import annotations
@@ -52,47 +56,58 @@ from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.binary import BinaryFit, BinaryTask
 from semisvm.estimators.class_shares import PositiveShare
 from semisvm.estimators.rounds import Rounds
-from semisvm.estimators.transductive.switching import Level, StreamedSwitching, are_better, guess_share, switch_at
-from semisvm.kernels.virtual import VirtualRows
-from semisvm.primal import (
-    GivenPrices,
-    LinearRows,
-    PrimalProblem,
-    PrimalSolution,
-    Solution,
-    losses_at,
-    slack,
-    squared_norm,
+from semisvm.estimators.transductive.switching import (
+    Level,
+    StreamedSwitching,
+    are_better,
+    guess_share,
+    switch_at,
 )
+from semisvm.kernels.virtual import VirtualRows
+from semisvm.machines import LinearRows, Problem, Solution, losses_at, slack
+from semisvm.primal.problem import GivenPrices, PrimalProblem
 from semisvm.primal.ranks import SoftLabels, SoftPrices, soft_level, sum_soft
 
-# Each round's decrease is at least what the tangents gained; below this share of the objective it is rounding.
+# Each round's decrease is at least what the tangents gained; below this share of the objective it
+# is rounding.
 LEAST_PROGRESS_OF_CCCP = 1e-9
 
 
 class RampMachine:
-    """The objective above and its convex bounds, on variables in the order labeled, as +1, as -1, balance.
+    """The objective above and its convex bounds, on variables in the order labeled, as +1, as -1,
+    balance.
 
     sign, box, is_copy   of every labeled row and every copy; the balance comes after them
     """
 
     def __init__(self, task: BinaryTask, C: float, C_unlabeled: float, ramp: float):
-        labeled, unlabeled = np.flatnonzero(task.sign), np.flatnonzero(task.sign == 0)
+        labeled = np.flatnonzero(task.sign)
+        unlabeled = np.flatnonzero(task.sign == 0)
         share = np.where(task.sign == 0, task.weight, 0.0)
-        self.task, self.ramp = task, ramp
+        self.task = task
+        self.ramp = ramp
         self.balance = 0.0  # what the mean of f is to be, once the fraction is settled,
-        self.unbalanced: DualSolution | None = None  # and the supervised machine that did not know it
-        self.kernel = VirtualRows(task.kernel, share / share.sum())
+        self.unbalanced: DualSolution | None = (
+            None  # and the supervised machine that did not know it
+        )
+        self.kernel = VirtualRows(task.kernel_rows, share / share.sum())
         self.row = np.concatenate([labeled, unlabeled, unlabeled, [len(task.sign)]])
-        self.sign = np.concatenate([task.sign[labeled], np.ones(len(unlabeled)), -np.ones(len(unlabeled))])
+        self.sign = np.concatenate(
+            [task.sign[labeled], np.ones(len(unlabeled)), -np.ones(len(unlabeled))]
+        )
         self.is_copy = np.arange(len(self.sign)) >= len(labeled)
-        cost_of = {sign: np.broadcast_to(cost, len(task.sign))[self.row[:-1]] for sign, cost in task.cost_of.items()}
+        cost_of = {
+            sign: np.broadcast_to(cost, len(task.sign))[self.row[:-1]]
+            for sign, cost in task.cost_of.items()
+        }
         cost = np.where(self.sign > 0, cost_of[+1], cost_of[-1])
         self.box = task.weight[self.row[:-1]] * np.where(self.is_copy, C_unlabeled * cost, C)
 
     def supervised(self) -> DualProblem:
         """The labeled rows alone, in the same variables."""
-        return self._problem(np.where(self.is_copy, 0.0, self.box), np.zeros(len(self.box)), balance_box=0.0)
+        return self._problem(
+            np.where(self.is_copy, 0.0, self.box), np.zeros(len(self.box)), balance_box=0.0
+        )
 
     def bound(self, rewarded: np.ndarray) -> DualProblem:
         """The convex problem whose tangents are taken where these copies are past the ramp."""
@@ -100,7 +115,8 @@ class RampMachine:
 
     def _problem(self, box, reward, balance_box: float) -> DualProblem:
         # beta = sign * (a - reward) with 0 <= a <= box
-        one, other = -self.sign * reward, self.sign * (box - reward)
+        one = -self.sign * reward
+        other = self.sign * (box - reward)
         return DualProblem(
             self.kernel,
             linear=-np.append(self.sign, self.balance),
@@ -120,17 +136,22 @@ class RampMachine:
     def rewarded(self, margins: np.ndarray) -> np.ndarray:
         return self.is_copy & (margins < self.ramp)
 
-    def bound_value(self, solution: DualSolution, margins: np.ndarray, rewarded: np.ndarray) -> float:
-        """The convex bound at this f; with the f's own rewarded copies it is the objective itself."""
+    def bound_value(
+        self, solution: DualSolution, margins: np.ndarray, rewarded: np.ndarray
+    ) -> float:
+        """The convex bound at this f; with the f's own rewarded copies it is the objective
+        itself.
+        """
         losses = slack(margins) - np.where(rewarded, self.ramp - margins, 0.0)
-        return 0.5 * squared_norm(solution) + float(self.box @ losses)
+        return 0.5 * solution.squared_norm + float(self.box @ losses)
 
     def use_unlabeled(self, rounds: Rounds, share: PositiveShare) -> None:
         """Solve one convex bound after the other, until the tangents stay as they are."""
         self.balance = 2 * share.value - 1
         unlabeled = self.task.sign == 0
-        self.unbalanced = solution = rounds.solution
-        objective, guess = np.inf, np.zeros(len(unlabeled))
+        self.unbalanced = solution = rounds.dual_solution
+        objective = np.inf
+        guess = np.zeros(len(unlabeled))
         margins = self.margins(solution, solution.bias)
         while True:
             rewarded = self.rewarded(margins)
@@ -140,24 +161,33 @@ class RampMachine:
             if value > objective * (1 - LEAST_PROGRESS_OF_CCCP):
                 rounds.go_back(solution)
                 return
-            before, guess = guess, np.sign(found.scores[:-1] + self.bias(found))
+            before = guess
+            guess = np.sign(found.scores[:-1] + self.bias(found))
             rounds.label(unlabeled & (guess != before))
-            solution, objective = found, value
+            solution = found
+            objective = value
             crossed = int((self.rewarded(margins) != rewarded).sum())
-            rounds.done(bound=self.bound_value(found, margins, rewarded), objective=objective, crossed=crossed)
+            rounds.done(
+                bound=self.bound_value(found, margins, rewarded),
+                objective=objective,
+                crossed=crossed,
+            )
             if crossed == 0:
                 return
 
     def fit(self, rounds: Rounds, share: PositiveShare | None) -> BinaryFit:
-        """The fit on the data rows: the balance's coefficient goes to the rows whose mean it stands on."""
-        solution = rounds.solution
+        """The fit on the data rows: the balance's coefficient goes to the rows whose mean it
+        stands on.
+        """
+        solution = rounds.dual_solution
         is_balanced = self.unbalanced is not None and solution is not self.unbalanced
         bias = self.bias(solution) if is_balanced else solution.bias
         return rounds.fit(self.kernel.fold(solution.row_beta), bias, outcome=share)
 
 
-# In units of slack. The paper, with a squared loss, begins at 10; with the hinge loss so high a temperature lets the
-# direction in which the unlabeled rows vary most decide before the labels do (97 errors against 28 on Reuters).
+# In units of slack. The paper, with a squared loss, begins at 10; with the hinge loss so high a
+# temperature lets the direction in which the unlabeled rows vary most decide before the labels do
+# (97 errors against 28 on Reuters).
 FIRST_TEMPERATURE = 0.5
 COOLING = 1.5
 LAST_TEMPERATURE = 0.01
@@ -167,35 +197,55 @@ ANNEALING_TOL = 1e-2  # while p is on its way
 
 
 class SoftMachine:
-    """The SVM of soft labels, on variables in the order labeled, unlabeled as +1, unlabeled as -1."""
+    """The SVM of soft labels, on variables in the order labeled, unlabeled as +1, unlabeled as
+    -1.
+    """
 
     def __init__(self, task: BinaryTask, C: float, C_unlabeled: float):
-        self.task, self.C, self.C_unlabeled = task, C, C_unlabeled
-        self.labeled, self.unlabeled = np.flatnonzero(task.sign), np.flatnonzero(task.sign == 0)
+        self.task = task
+        self.C = C
+        self.C_unlabeled = C_unlabeled
+        self.labeled = np.flatnonzero(task.sign)
+        self.unlabeled = np.flatnonzero(task.sign == 0)
         n_rows = len(task.sign)
-        self.cost_of = {sign: np.broadcast_to(cost, n_rows)[self.unlabeled] for sign, cost in task.cost_of.items()}
+        self.cost_of = {
+            sign: np.broadcast_to(cost, n_rows)[self.unlabeled]
+            for sign, cost in task.cost_of.items()
+        }
         n_unlabeled = len(self.unlabeled)
         self.row = np.concatenate([self.labeled, self.unlabeled, self.unlabeled])
-        self.sign = np.concatenate([task.sign[self.labeled], np.ones(n_unlabeled), -np.ones(n_unlabeled)])
+        self.sign = np.concatenate(
+            [task.sign[self.labeled], np.ones(n_unlabeled), -np.ones(n_unlabeled)]
+        )
 
     def supervised(self) -> Any:
         """The labeled rows alone, in the same variables."""
         nothing = np.zeros(len(self.unlabeled))
         return self._problem(nothing, nothing)
 
-    def softly_labeled(self, p: np.ndarray) -> Any:
+    def softly_labeled(self, p: np.ndarray) -> Problem:
         """The dual for given p, one per unlabeled row."""
-        price, cost_of = self.C_unlabeled * self.task.weight[self.unlabeled], self.cost_of
+        price = self.C_unlabeled * self.task.weight[self.unlabeled]
+        cost_of = self.cost_of
         return self._problem(cost_of[+1] * price * p, cost_of[-1] * price * (1 - p))
 
-    def _problem(self, box_positive, box_negative) -> Any:
+    def _problem(self, box_positive, box_negative) -> Problem:
         if isinstance(self.task.kernel, LinearRows):
             prices = GivenPrices.of_signs(self.task.sign, self.C * self.task.weight)
-            prices.positive[self.unlabeled], prices.negative[self.unlabeled] = box_positive, box_negative
+            prices.positive[self.unlabeled], prices.negative[self.unlabeled] = (
+                box_positive,
+                box_negative,
+            )
             return PrimalProblem(self.task.kernel.rows, prices, self.task.kernel.loss)
         box = np.concatenate([self.C * self.task.weight[self.labeled], box_positive, box_negative])
         bound = self.sign * box
-        return DualProblem(self.task.kernel, -self.sign, np.minimum(bound, 0), np.maximum(bound, 0), row=self.row)
+        return DualProblem(
+            self.task.kernel_rows,
+            -self.sign,
+            np.minimum(bound, 0),
+            np.maximum(bound, 0),
+            row=self.row,
+        )
 
     def use_unlabeled(self, rounds: Rounds, share: PositiveShare) -> None:
         """Follow the solution from a high temperature to a low one, then make the labels hard."""
@@ -213,20 +263,31 @@ class SoftMachine:
         if are_better(first, sign, rounds, level):
             switch_at(rounds, level, first)
 
-    def _settle_at(self, temperature: float, rounds: Rounds, p: np.ndarray, positive_fraction: float) -> np.ndarray:
+    def _settle_at(
+        self, temperature: float, rounds: Rounds, p: np.ndarray, positive_fraction: float
+    ) -> np.ndarray:
         """Take turns between f and p at one temperature."""
         for turn in range(MOST_TURNS):
             decision_values = rounds.decision_values[self.unlabeled]
             weight = self.task.counts[self.unlabeled]
-            before, p = (
-                p,
-                soft_labels(decision_values, temperature, positive_fraction, self.cost_of, weight, self.task.loss),
+            before = p
+            p = soft_labels(
+                decision_values,
+                temperature,
+                positive_fraction,
+                self.cost_of,
+                weight,
+                self.task.loss,
             )
             change = float(np.average(np.abs(p - before), weights=weight))
             if turn > 0 and change < SETTLED:
                 break
             rounds.solve(self.softly_labeled(p), tol=max(ANNEALING_TOL, rounds.tol))
-            rounds.label(self.unlabeled[((p > 0.5) != (before > 0.5)) | (rounds.labeled_in[self.unlabeled] < 0)])
+            rounds.label(
+                self.unlabeled[
+                    ((p > 0.5) != (before > 0.5)) | (rounds.labeled_in[self.unlabeled] < 0)
+                ]
+            )
             rounds.done(
                 temperature=temperature,
                 change=change,
@@ -243,10 +304,14 @@ def soft_labels(
     weight: np.ndarray,
     loss: str = "hinge",
 ) -> np.ndarray:
-    """The best p for a given f: the formula above, nu found by bisection; rows count by their weight in mean p."""
+    """The best p for a given f: the formula above, nu found by bisection; rows count by their
+    weight in mean p.
+    """
     from scipy.optimize import brentq
 
-    g = cost_of[+1] * losses_at(decision_values, loss) - cost_of[-1] * losses_at(-decision_values, loss)
+    g = cost_of[+1] * losses_at(decision_values, loss) - cost_of[-1] * losses_at(
+        -decision_values, loss
+    )
     offset = temperature * logit(positive_fraction)  # were all g equal, nu would be g + offset
 
     def excess(nu):
@@ -258,8 +323,10 @@ def soft_labels(
 
 
 def _one_variable_per_row(solution: Solution) -> Solution:
-    """The same f in the variables of hard labels, as a start: its scores stay, no kernel value is needed."""
-    if isinstance(solution, PrimalSolution):
+    """The same f in the variables of hard labels, as a start: its scores stay, no kernel value
+    is needed.
+    """
+    if not isinstance(solution, DualSolution):
         return solution
     return replace(solution, beta=solution.row_beta, gradient=solution.scores, row=None)
 
@@ -269,20 +336,29 @@ class StreamedAnnealing(StreamedSwitching):
 
     def approach(self, share: PositiveShare) -> None:
         """Follow the solution of soft labels from a high temperature to a low one."""
-        temperature, soft = FIRST_TEMPERATURE, None
+        temperature = FIRST_TEMPERATURE
+        soft = None
         while temperature > LAST_TEMPERATURE:
             for turn in range(MOST_TURNS):
-                before, soft = soft, self._soften(temperature, share)
+                before = soft
+                soft = self._soften(temperature, share)
                 _, _, change, undecided, total = self.problem.rows.sum_over(sum_soft, soft, before)
                 if turn > 0 and change < SETTLED * total:
                     break
                 prices = SoftPrices(self.labeled, soft, self.C_unlabeled)
                 objective = self.rounds.solve_prices(prices, tol=ANNEALING_TOL).objective
-                told = {"temperature": temperature, "change": change / total, "undecided": undecided / total}
+                told = {
+                    "temperature": temperature,
+                    "change": change / total,
+                    "undecided": undecided / total,
+                }
                 self.rounds.done(objective=objective, **told)
             temperature /= COOLING
 
     def _soften(self, temperature: float, share: PositiveShare) -> SoftLabels:
-        found, cost_of = self.rounds.solution, self.cost_of
-        soft = SoftLabels(found.w, found.bias, temperature, 0.0, cost_of[+1], cost_of[-1], self.problem.loss)
+        found = self.rounds.solution
+        cost_of = self.cost_of
+        soft = SoftLabels(
+            found.w, found.bias, temperature, 0.0, cost_of[+1], cost_of[-1], self.problem.loss
+        )
         return soft_level(self.problem.rows, soft, share.value)

@@ -6,9 +6,9 @@
 
 Rows that have no label in y can only be unlabeled rows.
 
-The test rows are drawn first and the labeled rows after them, both from the front of one random order. So two splits
-with the same seed and test size have the same test rows, and the smaller labeled set is a part of the larger one: the
-points of a learning curve can be compared.
+The test rows are drawn first and the labeled rows after them, both from the front of one random
+order. So two splits with the same seed and test size have the same test rows, and the smaller
+labeled set is a part of the larger one: the points of a learning curve can be compared.
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ def split(
     y : array of shape (n_rows,)
         Labels, with the `marker` where a row has none.
     labeled, test, unlabeled : int, or float between 0 and 1
-        How many rows: a count, or a share of all rows. `labeled` may also be a mapping from each class to
-        a count. By default every row left over is unlabeled.
+        How many rows: a count, or a share of all rows. `labeled` may also be a mapping from each
+        class to a count. By default every row left over is unlabeled.
     draw : {"random", "stratified", "balanced"}
-        How labeled rows are drawn: regardless of class, in the classes' proportions (at least one of
-        each), or as many of each class.
+        How labeled rows are drawn: regardless of class, in the classes' proportions (at least one
+        of each), or as many of each class.
     draw_test : {"random", "stratified"}
         How test rows are drawn.
     random_state : int, RandomState or None
@@ -127,7 +127,9 @@ def split(
     rest = order[~np.isin(order, np.concatenate([test_rows, labeled_rows]))]
     n_unlabeled = len(rest) if unlabeled is None else _count("unlabeled", unlabeled, n_rows)
     if n_unlabeled > len(rest):
-        raise ValueError(f"unlabeled asks for {n_unlabeled} rows, but {len(rest)} are left. Ask for fewer.")
+        raise ValueError(
+            f"unlabeled asks for {n_unlabeled} rows, but {len(rest)} are left. Ask for fewer."
+        )
     return Split(np.sort(labeled_rows), np.sort(rest[:n_unlabeled]), np.sort(test_rows))
 
 
@@ -174,11 +176,18 @@ def _count(name: str, size: float, n_rows: int) -> int:
     raise ValueError(f"{name} must be a count of rows, or a share between 0 and 1; got {size!r}.")
 
 
-def _take(pool: RowNumbers, labels: Labels, wanted: int | Mapping, draw: Draw, name: str) -> RowNumbers:
-    """Take the `wanted` rows from the front of the pool, class by class unless the draw is random."""
+def _take(
+    pool: RowNumbers, labels: Labels, wanted: int | Mapping, draw: Draw, name: str
+) -> RowNumbers:
+    """Take the `wanted` rows from the front of the pool, class by class unless the draw is
+    random.
+    """
     if isinstance(wanted, int):
         if wanted > len(pool):
-            raise ValueError(f"{name} asks for {wanted} rows, but {len(pool)} with a label are left. Ask for fewer.")
+            raise ValueError(
+                f"{name} asks for {wanted} rows, but {len(pool)} with a label are left. Ask for"
+                " fewer."
+            )
         if draw == "random":
             return pool[:wanted]
     codes = labels.codes[pool]
@@ -186,17 +195,24 @@ def _take(pool: RowNumbers, labels: Labels, wanted: int | Mapping, draw: Draw, n
     counts = _counts_by_class(wanted, available, labels.classes.tolist(), draw)
     for label, count, there in zip(labels.classes.tolist(), counts, available, strict=True):
         if count > there:
-            raise ValueError(f"{name} asks for {count} rows of class {label!r}, but {there} are left. Ask for fewer.")
+            raise ValueError(
+                f"{name} asks for {count} rows of class {label!r}, but {there} are left. Ask for"
+                " fewer."
+            )
     return np.concatenate([pool[codes == code][:count] for code, count in enumerate(counts)])
 
 
-def _counts_by_class(wanted: int | Mapping, available: NDArray, classes: list, draw: Draw) -> NDArray[np.intp]:
+def _counts_by_class(
+    wanted: int | Mapping, available: NDArray, classes: list, draw: Draw
+) -> NDArray[np.intp]:
     if isinstance(wanted, Mapping):
         for label in wanted:
             if label not in classes:
                 raise ValueError(f"labeled names the class {label!r}, but y has {classes}.")
             if not isinstance(wanted[label], Integral) or wanted[label] < 0:
-                raise ValueError(f"labeled must give a count for class {label!r}; got {wanted[label]!r}.")
+                raise ValueError(
+                    f"labeled must give a count for class {label!r}; got {wanted[label]!r}."
+                )
         return np.array([wanted.get(label, 0) for label in classes], dtype=np.intp)
     if draw == "balanced":
         return wanted // len(classes) + (np.arange(len(classes)) < wanted % len(classes))
@@ -204,8 +220,14 @@ def _counts_by_class(wanted: int | Mapping, available: NDArray, classes: list, d
 
 
 def _proportional(wanted: int, available: NDArray) -> NDArray[np.intp]:
-    """Share `wanted` out in proportion to `available` by largest remainders, one to each class first."""
-    floor = np.minimum(available, 1) if wanted >= np.count_nonzero(available) else np.zeros_like(available)
+    """Share `wanted` out in proportion to `available` by largest remainders, one to each class
+    first.
+    """
+    floor = (
+        np.minimum(available, 1)
+        if wanted >= np.count_nonzero(available)
+        else np.zeros_like(available)
+    )
     exact = wanted * available / max(available.sum(), 1)
     counts = np.maximum(np.floor(exact).astype(np.intp), floor)
     while counts.sum() != wanted:
@@ -220,8 +242,9 @@ def _require_each_class(labels: Labels, rows: RowNumbers) -> None:
     missing = np.setdiff1d(np.arange(labels.n_classes), labels.codes[rows])
     if len(missing):
         raise ValueError(
-            f"No labeled row of class {labels.classes.tolist()[missing[0]]!r} among {len(rows)} drawn. "
-            "Ask for more labeled rows, draw='stratified' or 'balanced', or another random_state."
+            f"No labeled row of class {labels.classes.tolist()[missing[0]]!r} among {len(rows)}"
+            " drawn. Ask for more labeled rows, draw='stratified' or 'balanced', or another"
+            " random_state."
         )
 
 

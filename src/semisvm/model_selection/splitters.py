@@ -3,18 +3,19 @@
     n rows, of which n_labeled carry a label
     train, test : row indices;  test holds labeled rows only, train holds every unlabeled row
 
-A splitter that does not know about unlabeled rows treats them like all others: it tests on rows whose true label is
-not known, counts the marker -1 as a class, and takes unlabeled rows away from training. The splitters here split the
-labeled rows alone, by one of scikit-learn's own splitters, and give every unlabeled row to every training part. With
-them `cross_val_score` and `GridSearchCV` give correct results. Where every row has a label, they are scikit-learn's.
+A splitter that does not know about unlabeled rows treats them like all others: it tests on rows
+whose true label is not known, counts the marker -1 as a class, and takes unlabeled rows away from
+training. The splitters here split the labeled rows alone, by one of scikit-learn's own splitters,
+and give every unlabeled row to every training part. With them `cross_val_score` and `GridSearchCV`
+give correct results. Where every row has a label, they are scikit-learn's.
 
-Two of scikit-learn's tools can't handle unlabeled rows. In place of `cross_val_predict` there is `cross_fit_scores`,
-in place of `CalibratedClassifierCV` there is `SemiSupervisedCalibratedClassifierCV`.
+Two of scikit-learn's tools can't handle unlabeled rows. In place of `cross_val_predict` there is
+`cross_fit_scores`, in place of `CalibratedClassifierCV` there is
+`SemiSupervisedCalibratedClassifierCV`.
 """
 
 from __future__ import annotations
 
-import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -30,16 +31,11 @@ from sklearn.model_selection import (
     StratifiedKFold,
     StratifiedShuffleSplit,
 )
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from semisvm.labels import Labels, encode
+from semisvm.model_selection.cross_fit import assign_folds, list_folds
 from semisvm.sklearn_private import num_samples
-
-_NO_CALIBRATOR = (
-    "CalibratedClassifierCV counts the marker of unlabeled rows as a class, and its probabilities would be wrong. Use "
-    "semisvm.model_selection.SemiSupervisedCalibratedClassifierCV, or fit the classifier first and pass "
-    "FrozenEstimator(classifier) with labeled rows that it has not seen."
-)
 
 
 class CountedSplitter(BaseCrossValidator):
@@ -76,7 +72,9 @@ class _SemiSupervisedSplitter(CountedSplitter):
     def _check_enough_labels(self, labels: Labels, labeled_groups: np.ndarray | None) -> None:
         """Refuse, with numbers and a remedy, a target that can't be split this way."""
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield (train, test), two arrays of row indices, `n_splits` times.
 
         Parameters
@@ -96,9 +94,6 @@ class _SemiSupervisedSplitter(CountedSplitter):
             Row indices of the test part, labeled rows only.
         """
         labels = encode(y, unlabeled=self.unlabeled, n_rows=num_samples(X))
-        # A generator's caller is whoever asks for the next split: here only its name can tell a calibrator apart.
-        if not labels.is_labeled.all() and sys._getframe(1).f_globals.get("__name__") == "sklearn.calibration":
-            raise ValueError(_NO_CALIBRATOR)
         labeled_rows = np.flatnonzero(labels.is_labeled)
         codes = labels.codes[labeled_rows]
         groups = self._read_groups(groups, n_rows=len(labels.codes))
@@ -115,7 +110,11 @@ class _SemiSupervisedSplitter(CountedSplitter):
 
     def _read_groups(self, groups: Any, *, n_rows: int) -> np.ndarray | None:
         if groups is not None:
-            warnings.warn(f"The groups parameter is ignored by {type(self).__name__}", UserWarning, stacklevel=3)
+            warnings.warn(
+                f"The groups parameter is ignored by {type(self).__name__}",
+                UserWarning,
+                stacklevel=3,
+            )
         return None
 
     def _check_fold(self, fold: int, train_codes: np.ndarray, test_codes: np.ndarray) -> None:
@@ -124,7 +123,9 @@ class _SemiSupervisedSplitter(CountedSplitter):
         if len(test_codes) == 0:
             raise ValueError(f"{name} tests no labeled row. Use fewer splits, or stratify=False.")
         if len(np.unique(train_codes)) < 2:
-            raise ValueError(f"{name} would train on one class only. Stratify, shuffle, or label more rows.")
+            raise ValueError(
+                f"{name} would train on one class only. Stratify, shuffle, or label more rows."
+            )
 
 
 def _check_rarest_class(labels: Labels, n_needed: int, why: str) -> None:
@@ -197,24 +198,24 @@ class SemiSupervisedKFold(_SemiSupervisedSplitter):
             _check_rarest_class(labels, self.n_splits, f"n_splits={self.n_splits}")
         elif self.n_splits > labels.n_labeled:
             raise ValueError(
-                f"n_splits={self.n_splits} needs as many labeled rows, but y has {labels.n_labeled}. "
-                "Use fewer splits, or label more rows."
+                f"n_splits={self.n_splits} needs as many labeled rows, but y has"
+                f" {labels.n_labeled}. Use fewer splits, or label more rows."
             )
 
 
 class SemiSupervisedGroupKFold(SemiSupervisedKFold):
     """K-fold over groups of rows: no group is on both sides of a split.
 
-    Use it to ask how well a model does on a group (patient, user, document) that it has never seen. A fit that has
-    seen the unlabeled rows of a test group has adapted to that group, so these rows do not train in that split. This
-    is the only splitter here that leaves unlabeled rows out. Every row needs a group; give a row that belongs to none
-    a group of its own.
+    Use it to ask how well a model does on a group (patient, user, document) that it has never seen.
+    A fit that has seen the unlabeled rows of a test group has adapted to that group, so these rows
+    do not train in that split. This is the only splitter here that leaves unlabeled rows out. Every
+    row needs a group; give a row that belongs to none a group of its own.
 
     Parameters
     ----------
     n_splits : int, default=5
-        Number of folds, at least 2 and at most the number of groups with a labeled row; with `stratify`, at most the
-        labeled rows of the rarest class.
+        Number of folds, at least 2 and at most the number of groups with a labeled row; with
+        `stratify`, at most the labeled rows of the rarest class.
     shuffle : bool, default=False
         Shuffle the groups before splitting them.
     random_state : int, RandomState or None, default=None
@@ -250,11 +251,15 @@ class SemiSupervisedGroupKFold(SemiSupervisedKFold):
     def _read_groups(self, groups: Any, *, n_rows: int) -> np.ndarray:
         """Return the groups as integers, so that they may be given as any type."""
         if groups is None:
-            raise ValueError("The 'groups' parameter should not be None: pass the group of every row.")
+            raise ValueError(
+                "The 'groups' parameter should not be None: pass the group of every row."
+            )
         groups = check_array(groups, input_name="groups", ensure_2d=False, dtype=None)
         check_consistent_length(groups, range(n_rows))
         if groups.dtype.kind == "O" and any(group is None for group in groups):
-            raise ValueError("Input groups contains None: a row that belongs to no group needs one of its own.")
+            raise ValueError(
+                "Input groups contains None: a row that belongs to no group needs one of its own."
+            )
         return np.unique(groups, return_inverse=True)[1].ravel()
 
     def _check_enough_labels(self, labels: Labels, labeled_groups: np.ndarray | None) -> None:
@@ -270,15 +275,17 @@ class SemiSupervisedGroupKFold(SemiSupervisedKFold):
 class SemiSupervisedShuffleSplit(_SemiSupervisedSplitter):
     """Random splits of the labeled rows; every unlabeled row is in every training part.
 
-    `test_size` and `train_size` count labeled rows, or are fractions of them. Labeled rows in neither
-    part are left out of the split: a splitter can't hide their labels, so they can't train as unlabeled rows.
+    `test_size` and `train_size` count labeled rows, or are fractions of them. Labeled rows in
+    neither part are left out of the split: a splitter can't hide their labels, so they can't train
+    as unlabeled rows.
 
     Parameters
     ----------
     n_splits : int, default=10
         Number of splits, each drawn independently of the others.
     test_size : float, int or None, default=None
-        The labeled rows to test on, as in scikit-learn's `ShuffleSplit`: by default a tenth of them.
+        The labeled rows to test on, as in scikit-learn's `ShuffleSplit`: by default a tenth of
+        them.
     train_size : float, int or None, default=None
         The labeled rows to train on: by default all others.
     random_state : int, RandomState or None, default=None
@@ -327,3 +334,119 @@ class SemiSupervisedShuffleSplit(_SemiSupervisedSplitter):
     def _check_enough_labels(self, labels: Labels, labeled_groups: np.ndarray | None) -> None:
         if self.stratify:
             _check_rarest_class(labels, 2, "A stratified split")
+
+
+class PositiveUnlabeledKFold(CountedSplitter):
+    """K-fold over labeled and over unlabeled rows, each dealt out evenly.
+
+    Use it as `cv` together with the scorer `pu_auc`.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2 and at most the number of labeled positives and of unlabeled
+        rows.
+    shuffle : bool, default=False
+        Shuffle the rows before they are dealt out.
+    random_state : int, RandomState or None, default=None
+        Makes the shuffle repeatable.
+    unlabeled : number, string or None, default=-1
+        The marker of rows without a label; see `semisvm.labels`.
+
+    See Also
+    --------
+    pu_auc : The scorer to use with it.
+    SemiSupervisedKFold : For targets with labels of several classes; unlabeled rows train in every
+    fold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.model_selection import PositiveUnlabeledKFold
+    >>> y = np.array([1, 1, -1, -1, -1, -1])
+    >>> for train, test in PositiveUnlabeledKFold(2).split(y, y):
+    ...     print(train, test)
+    [1 3 5] [0 2 4]
+    [0 2 4] [1 3 5]
+
+    The tuned simple baseline, which takes unlabeled rows for negatives:
+
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.svm import SVC
+    >>> from semisvm.model_selection import pu_auc
+    >>> baseline = SVC(class_weight="balanced")
+    >>> grid = {"C": [0.01, 0.1, 1, 10]}
+    >>> search = GridSearchCV(baseline, grid, scoring=pu_auc, cv=PositiveUnlabeledKFold())
+    """
+
+    # With metadata routing on, groups reach `split` without a request, as with GroupKFold.
+    __metadata_request__split = {"groups": True}  # noqa: RUF012
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        shuffle: bool = False,
+        random_state: Any = None,
+        unlabeled: Any = -1,
+    ):
+        if isinstance(n_splits, bool) or not isinstance(n_splits, int | np.integer) or n_splits < 2:
+            raise ValueError(f"n_splits must be an integer of at least 2, got {n_splits!r}.")
+        if random_state is not None and not shuffle:
+            raise ValueError(
+                "random_state has no effect without shuffle=True: pass both, or neither."
+            )
+        self.n_splits = n_splits
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.unlabeled = unlabeled
+
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield (train, test), two arrays of row indices, `n_splits` times.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Only its number of rows is used.
+        y : array-like of shape (n,)
+            The target, with `unlabeled` on rows without a label.
+        groups : array-like of shape (n,), optional
+            The group of each row (customer, document): no group is then on both sides of a split.
+
+        Yields
+        ------
+        train : ndarray of shape (n_train,)
+            Row indices of the training part.
+        test : ndarray of shape (n_test,)
+            Row indices of the test part: labeled and unlabeled rows.
+        """
+        labels = encode(y, unlabeled=self.unlabeled, n_rows=num_samples(X), may_be_one_class=True)
+        place = labels.codes + 1  # unlabeled rows are dealt out like a class
+        counts = np.bincount(place, minlength=2)
+        if min(counts[0], counts[-1]) < self.n_splits:
+            raise ValueError(
+                f"n_splits={self.n_splits} needs as many labeled positives and as many unlabeled"
+                f" rows, but y has {counts[-1]} of class {labels.classes.tolist()[-1]!r} and"
+                f" {counts[0]} unlabeled rows. Use fewer splits."
+            )
+        if groups is not None:
+            check_consistent_length(groups, place)
+            splitter = StratifiedGroupKFold(
+                self.n_splits, shuffle=self.shuffle, random_state=self.random_state
+            )
+            yield from splitter.split(place, place, np.asarray(groups))
+            return
+        rng = check_random_state(self.random_state) if self.shuffle else None
+        yield from list_folds(deal_with_unlabeled(labels.codes, self.n_splits, rng)[0])
+
+
+def deal_with_unlabeled(
+    codes: np.ndarray, n_folds: int, rng: Any = None, n_draws: int = 1
+) -> np.ndarray:
+    """The fold that tests each row in each of several draws of folds, (n_draws, n).
+
+    The rows of each class, and the unlabeled rows like a class, are dealt out evenly.
+    """
+    return assign_folds(np.asarray(codes) + 1, n_folds, rng=rng, n_draws=n_draws)

@@ -1,0 +1,164 @@
+"""The guard against constants, for methods that know costs.
+
+The guard asks whether one class for every row would cost less than a machine that knows costs: five
+labeled positives can't promise to miss fewer than one in seven, and at a cost ratio of 100 that
+alone is more expensive than calling every row positive (`decision.guard` has the arithmetic). Each
+labeled row is scored by a fit that has not seen its label, leave-one-out up to MOST_FITS labels and
+by as many folds beyond. No fit is needed where even a classifier without an error would be expected
+to cost more than a constant.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from semisvm.decision.checks import cost_matrix
+from semisvm.decision.guard import count_judged, guard, least_possible_cost
+from semisvm.estimators.binary import USABLE, BinaryFit, combine
+from semisvm.estimators.problem import TrainingProblem
+from semisvm.estimators.progress import warn_caller
+from semisvm.labels import UNLABELED_CODE
+
+MOST_FITS = 20  # of the guard; more labels than this are held out in this many folds
+
+
+class GuardedMixin:
+    """An SVM with the parameters `costs` and `guard`; `_constant` is the class index to predict for
+    every row, or None.
+
+    The machine is kept: scores rank the rows as before, all on the constant's side of 0. A score s
+    becomes s + sqrt(s^2 + 1) > 0 for the class chosen, s - sqrt(s^2 + 1) < 0 for every other.
+    """
+
+    costs: Any
+    guard: bool
+    classes_: np.ndarray
+    _constant: int | None
+
+    def _decide(self, scores: np.ndarray) -> np.ndarray:
+        decision = super()._decide(scores)  # type: ignore[misc]
+        if self._constant is None:
+            return decision
+        is_chosen = np.arange(len(self.classes_)) == self._constant
+        # By the hyperbolic sine no digits are lost.
+        above = np.exp(np.arcsinh(decision))
+        below = -np.exp(-np.arcsinh(decision))
+        return np.where(is_chosen if decision.ndim == 2 else is_chosen[1], above, below)
+
+    @property
+    def _is_guarded(self) -> bool:
+        return self.guard and self.costs is not None
+
+    def _compare_with_constants(
+        self,
+        problem: TrainingProblem,
+        fits: list[BinaryFit],
+        refit: Callable[[TrainingProblem], list[BinaryFit]],
+        shares: np.ndarray | None = None,
+    ) -> None:
+        """Set `guard_`, what was compared, and the constant; both None where no guard is asked for.
+
+        refit    fits the same method to the same rows with some of the labels hidden
+        shares   (n_classes,) how often each class is expected; None: as often as among the labeled
+                 rows
+        """
+        self._constant, self.guard_ = None, None
+        if not self._is_guarded:
+            return
+        labels, matrix = problem.labels, cost_matrix(self.costs, problem.labels.classes)
+        if shares is None:
+            codes = labels.codes[labels.is_labeled]
+            weight = problem.weight[labels.is_labeled]
+            shares = np.bincount(codes, weight, minlength=labels.n_classes)
+            shares = shares / shares.sum()
+        n_judged = count_judged(labels.n_of_class.astype(np.float64))
+        constant_costs = shares @ matrix
+        least = least_possible_cost(n_judged, matrix, shares)
+        names = labels.classes.tolist()
+        facts: dict[str, Any] = {
+            "constant_costs": dict(zip(names, constant_costs.tolist(), strict=True)),
+            "class_shares": dict(zip(names, shares.tolist(), strict=True)),
+            "least_possible_cost": least,
+            "n_fits": 0,
+        }
+        constant: int | None = int(constant_costs.argmin())
+        judged = np.flatnonzero(labels.is_labeled & (n_judged[labels.codes] > 0))
+        if constant_costs[constant] > least and len(judged) == 0:
+            constant, facts["own_cost"] = None, least
+        elif constant_costs[constant] > least:
+            folds = _folds(judged, labels.codes)
+            scores = np.zeros((problem.n_rows, len(fits)))
+            # A fit that was ended is not fitted 20 times more.
+            has_ended = any(fit.status not in USABLE for fit in fits)
+            for fold in [] if has_ended else folds:
+                codes = labels.codes.copy()
+                codes[fold] = UNLABELED_CODE
+                try:
+                    held_out = refit(problem.relabel(codes))
+                    has_ended = any(fit.status not in USABLE for fit in held_out)
+                except KeyboardInterrupt:  # the fit of all labels is complete, and worth keeping
+                    has_ended = True
+                if has_ended:
+                    message = (
+                        f"The guard of {problem.name} ended early: whether a constant would cost"
+                        " less is not known. Fit again without interrupting, or with higher"
+                        " limits, to have it compared."
+                    )
+                    warn_caller(ConvergenceWarning(message))
+                    break
+                scores[fold] = np.stack([fit.scores[fold] for fit in held_out], axis=1)
+            if has_ended:
+                self.guard_ = facts | {
+                    "constant": None,
+                    "reason": "The fit was ended early: nothing was compared.",
+                }
+                return
+            decisions = combine(scores[judged], labels.n_classes, problem.scheme)
+            if labels.n_classes == 2:  # scores of the second class
+                decisions = np.stack([np.zeros(len(decisions)), decisions], axis=1)
+            comparison = guard(decisions, labels.codes[judged], matrix, shares)
+            constant = comparison.constant
+            facts |= {
+                "own_cost": comparison.own_cost,
+                "best_cut_cost": comparison.best_cut_cost,
+                "n_fits": len(folds),
+            }
+        self._constant, facts["constant"] = constant, None if constant is None else names[constant]
+        self.guard_ = facts | {"reason": _reason(constant, names, facts)}
+
+
+def _folds(rows: np.ndarray, codes: np.ndarray) -> list[np.ndarray]:
+    """Rows to hold out together: one by one while they are few, else dealt out class by class."""
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    n_folds = min(len(rows), MOST_FITS)
+    return [rows[k::n_folds] for k in range(n_folds)]
+
+
+def _reason(constant: int | None, names: list[Any], facts: dict[str, Any]) -> str:
+    """One sentence for the reader."""
+    cheapest = (
+        min(facts["constant_costs"], key=facts["constant_costs"].get)
+        if constant is None
+        else names[constant]
+    )
+    constant_cost = facts["constant_costs"][cheapest]
+    if constant is None and facts["n_fits"] == 0:
+        return (
+            "No class has two labels, so no fit could be judged. A machine that is right on every"
+            f" second row of each class is expected to cost {facts['own_cost']:.3g} per row;"
+            f" predicting {cheapest!r} for every row, {constant_cost:.3g}."
+        )
+    if facts["n_fits"] == 0:
+        return (
+            f"Predicting {cheapest!r} for every row is expected to cost {constant_cost:.3g} per"
+            " row; with so few labels even a classifier that makes no error on them is expected to"
+            f" cost {facts['least_possible_cost']:.3g}."
+        )
+    verb = "costs no more than" if constant is not None else "costs more than"
+    return (
+        f"Predicting {cheapest!r} for every row ({constant_cost:.3g} per row) {verb} the SVM is"
+        f" expected to at its best ({facts['best_cut_cost']:.3g}), judged on labeled rows that"
+        f" {facts['n_fits']} fits had not seen."
+    )

@@ -1,0 +1,671 @@
+"""The support vector classifier that chooses C and gamma itself, by cross-validation.
+
+`grid` has the search; here are the grid, the folds, the score of a cell, the choice and the fit on
+all labels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from semisvm.decision.audit import judge_ranking
+from semisvm.dual import Status
+from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
+from semisvm.estimators.binary import MethodFit
+from semisvm.estimators.classifier import has_probabilities, pick_rows, winning_codes
+from semisvm.estimators.grid import Fold, Search
+from semisvm.estimators.problem import Loss, TrainingProblem
+from semisvm.estimators.progress import Progress, warn_caller
+from semisvm.estimators.supervised import SupervisedSVC
+from semisvm.kernels.formula import WITH_GAMMA
+from semisvm.kernels.threads import with_limited_threads
+from semisvm.machines import Solver
+from semisvm.model_selection import SemiSupervisedKFold
+from semisvm.model_selection.calibration import ScoreCalibrator
+from semisvm.sklearn_private import Interval, fit_context, with_callbacks
+
+N_FOLDS = 5
+C_RANGE = 1e-2, 1e3
+# Multiples of gamma="scale" that are tried by default.
+GAMMA_FACTORS = tuple(4.0**k for k in range(-3, 3))
+SHARE_OF_TIME = 0.8  # of a time limit, for the search; the rest is for the fit on all labels
+
+
+class SVCCV(SupervisedSVC):
+    """Support vector classifier of the labeled rows that chooses C and gamma by cross-validation.
+
+    It does what ``GridSearchCV(SupervisedSVC(), {"C": Cs, "gamma": gammas})`` does, and gives the
+    same scores, in a fraction of the time: kernels are computed once for each gamma and shared by
+    all folds and values of C, solves start from their neighbors, and held-out rows are scored for
+    free. Unlabeled rows are allowed, and not used.
+
+    Parameters
+    ----------
+    Cs : int or array-like of shape (n_Cs,), default=10
+        The values of C to try, or how many to space evenly on a logarithmic scale from 0.01 to
+        1000.
+    gammas : array-like of shape (n_gammas,), default=None
+        The values of gamma to try: numbers, "scale" or "auto". None: 1/64 to 16 times "scale", in
+        steps of 4. Kernels without gamma have one value, None.
+    cv : int, splitter or iterable of (train, test), default=None
+        The folds. An int is the number of folds that are stratified by class; None is 5, fewer
+        where a class has fewer labels. A splitter is given the labeled rows alone; an iterable
+        holds indices of rows of X, of which the unlabeled ones are left out.
+    scoring : str or callable, default=None
+        What a cell is judged by on held-out rows: the name of a scikit-learn scorer or a function
+        scorer(estimator, X, y). None: minus the mean cost where costs are given, else
+        "balanced_accuracy", which a rare class counts in as much as a frequent one.
+    refit : bool, default=True
+        Whether to fit on all labels with the C and gamma that were chosen. Without it there is
+        nothing to predict with.
+    probability : bool, default=False
+        Whether there is `predict_proba`: sigmoids fitted to the held-out scores of the cell that
+        was chosen, without any further fit.
+    guard : bool, default=False
+        As in `SupervisedSVC`.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        What rows short of their margin are charged: the distance, or its square, which needs
+        ``kernel="linear"``.
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
+        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
+        returns the kernel matrix between them.
+    degree : float, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and sigmoid kernels.
+    costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
+        What errors cost, as in `SupervisedSVC`.
+    class_weight : dict or "balanced", default=None
+        Multiplies C for the rows of each class, as in scikit-learn: finite numbers, 0 or more, not
+        all 0. The labeled rows of a class of weight 0 take no part in training.
+    multi_class : {"auto", "ovr", "ovo"}, default="auto"
+        How more than two classes become binary problems: one per class against the rest, or one per
+        pair of classes. "auto" is "ovo" where every row of a binary problem has one of its two
+        classes, and "ovr" where unlabeled rows take part in every binary problem.
+    unlabeled : int, float, str or None, default=-1
+        The marker of rows without a label in y. Missing values and empty strings always mark them.
+    solver : {"auto", "dual", "primal"}, default="auto"
+        The form in which SVMs with ``kernel="linear"`` are solved, as in `SupervisedSVC`.
+    tol : float, default=1e-3
+        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
+        in float64.
+    max_iter : int, default=None
+        Most solver steps for each binary problem. None: until it has converged.
+    time_limit : float, default=None
+        Most seconds for the whole fit, four fifths of them for the search. None: no limit. The best
+        of the cells that were completed is used when it is reached.
+    cache_size : float, default=None
+        Megabytes for kernel rows, or for inner products of rows that a linear SVM in its primal
+        form keeps. None: half of the free memory. More is faster, less always works.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
+        install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.
+    verbose : bool, default=False
+        Print progress.
+
+    Attributes
+    ----------
+    C_ : float
+        The C that was chosen: the first of those with the best mean score.
+    gamma_ : float, str or None
+        The gamma that was chosen.
+    best_score_ : float
+        The mean score of that cell over the folds.
+    Cs_ : ndarray of shape (n_Cs,)
+        The values of C that were tried.
+    gammas_ : list
+        The values of gamma that were tried.
+    scores_ : ndarray of shape (n_Cs, n_gammas, n_folds)
+        The score of each cell in each fold; NaN where the search ended before.
+    cv_results_ : dict of ndarrays
+        The same as `GridSearchCV` has it: ``params``, ``mean_test_score``, ``rank_test_score``,
+        ``split0_test_score`` and so on.
+    n_splits_ : int
+        The number of folds.
+    out_of_fold_scores_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        What the cell that was chosen says of each labeled row in the fold that holds it out, in the
+        form of `decision_function`; NaN for rows that no fold holds out. Of rows in several folds,
+        the last one counts.
+    calibrator_ : ScoreCalibrator
+        Turns scores into probabilities; only with ``probability=True``.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    support_ : ndarray of shape (n_support,)
+        Indices of the training rows with a nonzero coefficient.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
+        Those rows; empty with a precomputed kernel.
+    n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class, by the label that each row was trained with.
+    dual_coef_ : ndarray of shape (n_problems, n_support)
+        Signed coefficients of the support vectors, one line per binary problem.
+    intercept_ : ndarray of shape (n_problems,)
+        The constant of each decision function.
+    coef_ : ndarray of shape (n_problems, n_features)
+        Weights of the features; only with a linear kernel.
+    gap_ : ndarray of shape (n_problems,)
+        How far from optimal each solution may be: the largest violation of the optimality
+        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
+        objective.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: its own, or the one that the fit gives it.
+    labeled_iter_ : ndarray of shape (n_samples,)
+        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
+        predicted.
+    guard_ : dict or None
+        As in `SupervisedSVC`.
+    history_ : list of RoundRecord
+        One record per round: the binary problem, solver steps, gap, seconds, objective and the
+        method's own details.
+    n_iter_ : int
+        Solver steps over all binary problems of the fit on all labels.
+    termination_condition_ : str
+        Why the fit ended: "converged", or what came first.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features seen during fit; only where X has string column names.
+
+    See Also
+    --------
+    SupervisedSVC : The same with a C and a gamma that are given.
+    sklearn.model_selection.GridSearchCV : Tunes any estimator, one fit for each cell and fold.
+
+    Notes
+    -----
+    gamma="scale" is computed once, on all labeled rows; `GridSearchCV` would compute it in each
+    fold on the rows that train.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from semisvm import SVCCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = SVCCV(Cs=[0.1, 1, 10], gammas=["scale"]).fit(scale(X), y)
+    >>> model.C_, model.gamma_, round(model.best_score_, 2)
+    (10.0, 'scale', 0.97)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **{
+            name: rule
+            for name, rule in BaseSVC._parameter_constraints.items()
+            if name not in ("C", "gamma")
+        },
+        **FORM_CONSTRAINTS,
+        "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "gammas": ["array-like", None],
+        "cv": ["cv_object"],
+        "scoring": [str, callable, None],
+        "refit": ["boolean"],
+        "probability": ["boolean"],
+        "guard": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        Cs: Any = 10,
+        *,
+        gammas: Any = None,
+        cv: Any = None,
+        scoring: str | Callable | None = None,
+        refit: bool = True,
+        probability: bool = False,
+        guard: bool = False,
+        loss: Loss = "hinge",
+        kernel: Kernel = "rbf",
+        degree: float = 3,
+        coef0: float = 0.0,
+        costs: Any = None,
+        class_weight: Any = None,
+        multi_class: MultiClass = "auto",
+        unlabeled: Any = -1,
+        solver: Solver = "auto",
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        cache_size: float | None = None,
+        device: str = "auto",
+        verbose: bool = False,
+    ):
+        self.Cs = Cs
+        self.gammas = gammas
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.probability = probability
+        self.guard = guard
+        self.loss = loss
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.costs = costs
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.unlabeled = unlabeled
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.cache_size = cache_size
+        self.device = device
+        self.verbose = verbose
+
+    out_of_fold_scores_: np.ndarray
+    decision_function_shape = "ovr"
+    break_ties = True
+
+    @property
+    def C(self) -> float:  # type: ignore[override]
+        """The C that was chosen, which the fit on all labels uses."""
+        return self.C_
+
+    @property
+    def gamma(self) -> Any:  # type: ignore[override]
+        """The gamma that was chosen; "scale" before that."""
+        return "scale" if getattr(self, "gamma_", None) is None else self.gamma_
+
+    @with_limited_threads
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        sample_cost: Any = None,
+        groups: Any = None,
+    ) -> Self:
+        """Choose C and gamma on held-out labels, then fit on all of them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
+        y : array-like of shape (n_samples,)
+            A label for each row, the marker `unlabeled` where there is none. Which tools of
+            scikit-learn take such a target: :doc:`/scikit-learn`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many rows each row counts for; it multiplies C. A row of weight 0 is left out. In
+            the scores each held-out row counts once, as in `GridSearchCV`.
+        sample_cost : array-like of shape (n_samples, ...), default=None
+            What errors on each row cost, in place of `costs`; see `SupervisedSVC.fit`.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each row, for a `cv` that keeps groups together.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        for name in ("gamma_", "intercept_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        if self.refit:
+            self._fit_rows(X, y, sample_weight, sample_cost, groups=groups)
+        else:
+            problem = self._read_problem(X, y, sample_weight, sample_cost, groups=groups)
+            self._tune(problem.select(problem.weight > 0))
+        weight = np.asarray(1.0 if sample_weight is None else sample_weight)
+        if weight.ndim == 1:  # rows of weight 0 were left out
+            in_use = weight > 0
+            of_used: np.ndarray = self.out_of_fold_scores_
+            self.out_of_fold_scores_ = np.full((len(in_use), *of_used.shape[1:]), np.nan)
+            self.out_of_fold_scores_[in_use] = of_used
+        return self
+
+    def _fit(self, problem: TrainingProblem) -> MethodFit:
+        chosen = self._tune(problem)
+        return super()._fit(chosen)
+
+    def _fit_stream(self, problem: Any) -> MethodFit:
+        raise ValueError(
+            "SVCCV needs the rows in memory: choose C and gamma on a sample, and fit"
+            " SupervisedSVC to all rows."
+        )
+
+    def _tune(self, problem: TrainingProblem) -> TrainingProblem:
+        """Score all cells and choose; return the problem with the gamma that was chosen."""
+        self.classes_ = problem.labels.classes
+        is_labeled = problem.labels.is_labeled
+        labeled = problem.with_auto_scheme("ovo").select(is_labeled).settle_form()
+        self.Cs_ = _read_Cs(self.Cs)
+        self.gammas_ = self._read_gammas(labeled)
+        folds = self._folds(labeled)
+        self.n_splits_ = len(folds)
+        judge = _Judge(self._scoring(labeled), labeled, folds)
+        shape = (len(self.Cs_), len(self.gammas_), len(folds))
+        self.scores_ = np.full(shape, np.nan)
+        order = np.argsort(self.Cs_, kind="stable")
+        best: _Cell | None = None
+        with problem.progress.whole_fit("search", max_subtasks=None) as watch:
+            search = Search(
+                labeled, folds, self.Cs_[order], watch, labeled.limits.share_of_time(SHARE_OF_TIME)
+            )
+            for column in _from_the_middle(len(self.gammas_)):
+                decisions = search.run(self.gammas_[column])
+                for row, by_fold in zip(order.tolist(), decisions, strict=True):
+                    name = f"C={self.Cs_[row]:g}, gamma={self.gammas_[column]}"
+                    self.scores_[row, column] = [
+                        math.nan if values is None else judge.score(number, values, name)
+                        for number, values in enumerate(by_fold)
+                    ]
+                    cell = _Cell(float(self.scores_[row, column].mean()), row, column, by_fold)
+                    if cell.is_before(best):
+                        best = cell
+                if search.ended is not None:
+                    break
+        chosen = self._choose(best, search.ended)
+        scores = self._calibrate(labeled, folds, chosen.decisions)
+        self.out_of_fold_scores_ = np.full((problem.n_rows, *scores.shape[1:]), np.nan)
+        self.out_of_fold_scores_[is_labeled] = scores
+        kernel = replace(problem.kernel, gamma=self.gamma)
+        return replace(problem, kernel=kernel, progress=Progress())  # callbacks saw the search
+
+    def _choose(self, best: _Cell | None, ended: Any) -> _Cell:
+        n_cells = len(self.Cs_) * len(self.gammas_)
+        n_done = int(np.isfinite(self.scores_.mean(axis=2)).sum())
+        if best is None and ended is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        if best is None:
+            raise ValueError(
+                f"The search ended ({ended}) before a single cell was complete: raise time_limit or"
+                " max_iter, or try fewer values of Cs and gammas."
+            )
+        self.C_ = float(self.Cs_[best.row])
+        self.gamma_ = self.gammas_[best.column]
+        self.best_score_ = best.score
+        self.cv_results_ = _as_cv_results(self.Cs_, self.gammas_, self.scores_)
+        if ended is not None:
+            warn_caller(
+                ConvergenceWarning(
+                    f"The search ended early ({ended}) after {n_done} of {n_cells} cells; C and"
+                    " gamma are the best of those."
+                )
+            )
+        return best
+
+    def _calibrate(
+        self, labeled: TrainingProblem, folds: Sequence[Fold], decisions: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        """Return the decision values of held-out rows, by row; with `probability`, fit sigmoids
+        to them.
+        """
+        rows = np.concatenate([fold.test for fold in folds])
+        values = np.concatenate(decisions)
+        if self.probability:
+            self.calibrator_ = ScoreCalibrator(labeled.labels.classes).fit(
+                values,
+                labeled.labels.decode(labeled.labels.codes[rows]),
+                sample_weight=labeled.weight[rows],
+            )
+        scores = np.full((labeled.n_rows, *values.shape[1:]), np.nan)
+        scores[rows] = values
+        return scores
+
+    def _read_gammas(self, labeled: TrainingProblem) -> list[Any]:
+        kernel = labeled.kernel.kernel
+        if kernel not in WITH_GAMMA:
+            if self.gammas is not None:
+                raise ValueError(f"kernel={kernel!r} has no gamma: leave gammas at None.")
+            return [None]
+        if self.gammas is None:
+            scale = labeled.formula("scale").gamma
+            return [scale * factor for factor in GAMMA_FACTORS]
+        gammas = list(self.gammas)
+        for gamma in gammas:
+            is_number = isinstance(gamma, Real) and not isinstance(gamma, bool)
+            if gamma not in ("scale", "auto") and not (is_number and 0 < gamma < math.inf):
+                raise ValueError(
+                    "gammas must hold positive numbers, 'scale' or 'auto', and at least one; got"
+                    f" {gamma!r}."
+                )
+        if not gammas:
+            raise ValueError("gammas is empty: give at least one value.")
+        return gammas
+
+    def _folds(self, labeled: TrainingProblem) -> list[Fold]:
+        labels = labeled.labels
+        y = labels.decode(labels.codes)
+        if self.cv is None or isinstance(self.cv, Integral):
+            n_splits = max(2, min(N_FOLDS, labels.rarest[1])) if self.cv is None else int(self.cv)
+            splitter = SemiSupervisedKFold(n_splits, unlabeled=None)
+            splits = list(splitter.split(np.zeros(len(y)), labels.codes))
+        elif hasattr(self.cv, "split"):
+            splits = list(self.cv.split(np.zeros(len(y)), y, labeled.groups))
+        else:
+            splits = [(_places(labeled, train), _places(labeled, test)) for train, test in self.cv]
+        if not splits:
+            raise ValueError("cv gives no folds.")
+        return [self._fold(labeled, k, *split) for k, split in enumerate(splits)]
+
+    def _fold(
+        self, labeled: TrainingProblem, number: int, train: np.ndarray, test: np.ndarray
+    ) -> Fold:
+        labels = labeled.labels
+        codes = labels.codes[train]
+        missing = sorted(set(range(labels.n_classes)) - set(codes.tolist()))
+        if missing or len(test) == 0:
+            problem = (
+                f"trains on no row of class {labels.classes[missing].tolist()[0]!r}"
+                if missing
+                else "tests no labeled row"
+            )
+            raise ValueError(
+                f"Fold {number} {problem}: use fewer folds, stratify them, or label more rows."
+            )
+        price = labeled.costs.price(labels.codes)
+        if isinstance(self.class_weight, str):  # "balanced" in the rows that train
+            price = price * _balance(codes, labels.n_classes)[labels.codes]
+            price = price / _balance(labels.codes, labels.n_classes)[labels.codes]
+        weight = np.zeros(labeled.n_rows)
+        weight[train] = (labeled.weight * price)[train]
+        return Fold(test, weight)
+
+    def _scoring(self, labeled: TrainingProblem) -> str | Callable:
+        costs = labeled.costs
+        if self.scoring is not None:
+            return self.scoring
+        if self.costs is None and costs.of_row is None and costs.matrix is None:
+            return "balanced_accuracy"
+        return _MinusMeanCost(labeled)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "intercept_")  # with refit=False there is a choice and no model
+
+    def _fit_sigmoids(self, *problem: Any) -> None:
+        """Nothing: the search has scores of rows left out, and `calibrator_` is fitted to them."""
+
+    @available_if(has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class; only with ``probability=True``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, or with ``kernel="precomputed"`` the kernel values between them and the
+            training rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            One column per class, in the order of `classes_`.
+        """
+        check_is_fitted(self, "calibrator_")
+        return self.calibrator_.predict_proba(self.decision_function(X))
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A cell of the grid: its mean score, the numbers of its C and its gamma, and the decision
+    values of held-out rows by fold.
+    """
+
+    score: float
+    row: int
+    column: int
+    decisions: list[Any]
+
+    def is_before(self, other: _Cell | None) -> bool:
+        """Whether it is chosen before another: by its score, then by the order of `Cs` and
+        `gammas`; never where a fold is unsolved.
+        """
+        if other is None or math.isnan(self.score):
+            return math.isfinite(self.score)
+        return (-self.score, self.row, self.column) < (-other.score, other.row, other.column)
+
+
+class _Judge:
+    """Scores decision values of held-out rows by any scorer."""
+
+    def __init__(self, scoring: Any, labeled: TrainingProblem, folds: Sequence[Fold]):
+        labels = labeled.labels
+        self.of_codes = _SCORERS_OF_CODES.get(scoring) if isinstance(scoring, str) else None
+        if scoring == "roc_auc" and labels.n_classes > 2:
+            self.of_codes = None
+        self.scorer = get_scorer(scoring)
+        self.classes = labels.classes
+        self.codes = [labels.codes[fold.test] for fold in folds]
+        self.y = [labels.decode(codes) for codes in self.codes]
+        self.rows = [fold.test for fold in folds]
+        # Rows are picked for scorers that may look at them.
+        self.X = [] if self.of_codes else [pick_rows(labeled.X, fold.test) for fold in folds]
+
+    def score(self, number: int, decisions: np.ndarray, cell: str) -> float:
+        """The score of one cell in one fold; an error names both."""
+        if self.of_codes is not None:
+            score = self.of_codes(self.codes[number], decisions)
+        else:
+            model = _HeldOutScores(self.classes, decisions, self.rows[number])
+            try:
+                score = float(self.scorer(model, self.X[number], self.y[number]))
+            except Exception as error:
+                message = f"The scorer failed in fold {number} at {cell}: {error}"
+                raise ValueError(message) from error
+        if not math.isfinite(score):
+            raise ValueError(
+                f"The scorer gave {score} in fold {number} at {cell}: every fold needs rows that it"
+                " can judge."
+            )
+        return score
+
+
+def _accuracy(true: np.ndarray, decisions: np.ndarray) -> float:
+    return float(np.mean(true == winning_codes(decisions)))
+
+
+def _balanced_accuracy(true: np.ndarray, decisions: np.ndarray) -> float:
+    present = np.bincount(true)
+    right = np.bincount(true[true == winning_codes(decisions)], minlength=len(present))
+    return float(np.mean(right[present > 0] / present[present > 0]))
+
+
+def _ranking(true: np.ndarray, decisions: np.ndarray) -> float:
+    if len(np.unique(true)) < 2:
+        return math.nan
+    return judge_ranking(decisions, true).mean
+
+
+# What scikit-learn's scorers of these names give, without their checks, which take a millisecond
+# for each cell and fold.
+_SCORERS_OF_CODES = {
+    "accuracy": _accuracy,
+    "balanced_accuracy": _balanced_accuracy,
+    "roc_auc": _ranking,
+}
+
+
+class _HeldOutScores(ClassifierMixin, BaseEstimator):
+    """A fitted classifier of one fold, as a scorer sees it: it knows the held-out rows alone."""
+
+    def __init__(self, classes: np.ndarray, decisions: np.ndarray, rows: np.ndarray):
+        self.classes_ = classes
+        self.decisions_ = decisions
+        self.rows_ = rows
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        if X.shape[0] != len(self.decisions_):
+            raise ValueError(
+                "a scorer of SVCCV may ask for predictions of all held-out rows at once"
+                " only; use GridSearchCV for one that looks at other rows."
+            )
+        return self.decisions_
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self.classes_[winning_codes(self.decision_function(X))]
+
+
+@dataclass(frozen=True)
+class _MinusMeanCost:
+    """What held-out rows cost on average, with the sign of a score."""
+
+    labeled: TrainingProblem
+
+    def __call__(self, model: _HeldOutScores, X: Any, y: np.ndarray) -> float:
+        costs = self.labeled.costs
+        true = self.labeled.labels.codes[model.rows_]
+        predicted = winning_codes(model.decisions_)
+        if costs.matrix is None:
+            cost = self.labeled.costs.price(self.labeled.labels.codes)[model.rows_]
+            return -float(np.mean(np.where(predicted != true, cost, 0.0)))
+        if costs.matrix.ndim == 2:
+            return -float(np.mean(costs.matrix[true, predicted]))
+        return -float(np.mean(costs.matrix[model.rows_, true, predicted]))
+
+
+def _places(labeled: TrainingProblem, rows: Any) -> np.ndarray:
+    """Where rows of X are among the labeled ones in use; the others are left out."""
+    wanted = np.asarray(rows, dtype=np.intp)
+    return wanted if labeled.numbers is None else np.flatnonzero(np.isin(labeled.numbers, wanted))
+
+
+def _balance(codes: np.ndarray, n_classes: int) -> np.ndarray:
+    return compute_class_weight("balanced", classes=np.arange(n_classes), y=codes)
+
+
+def _read_Cs(Cs: Any) -> np.ndarray:
+    if isinstance(Cs, Integral):
+        return np.geomspace(C_RANGE[0], C_RANGE[1], int(Cs))
+    values = np.asarray(Cs, dtype=np.float64).ravel()
+    if values.size == 0 or not (np.isfinite(values) & (values > 0)).all():
+        raise ValueError(f"Cs must hold positive, finite numbers, and at least one; got {Cs!r}.")
+    return values
+
+
+def _from_the_middle(n: int) -> list[int]:
+    """The middle first, so that a search that ends early has seen the likeliest values."""
+    return sorted(range(n), key=lambda k: abs(k - (n - 1) / 2))
+
+
+def _as_cv_results(Cs: np.ndarray, gammas: list[Any], scores: np.ndarray) -> dict[str, Any]:
+    """The scores as `GridSearchCV` gives them: one entry per cell, gamma running fastest."""
+    has_gamma = gammas != [None]
+    params = [
+        {"C": float(C)} | ({"gamma": gamma} if has_gamma else {}) for C in Cs for gamma in gammas
+    ]
+    by_cell = scores.reshape(len(params), -1)
+    mean = by_cell.mean(axis=1)
+    rank = np.where(np.isnan(mean), -np.inf, mean)
+    results: dict[str, Any] = {
+        "params": params,
+        "param_C": np.array([cell["C"] for cell in params]),
+        "mean_test_score": mean,
+        "std_test_score": by_cell.std(axis=1),
+        "rank_test_score": 1 + (rank[None, :] > rank[:, None]).sum(axis=1),
+    }
+    if has_gamma:
+        results["param_gamma"] = np.array([cell["gamma"] for cell in params], dtype=object)
+    for k in range(scores.shape[2]):
+        results[f"split{k}_test_score"] = by_cell[:, k]
+    return results

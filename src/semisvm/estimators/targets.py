@@ -1,0 +1,304 @@
+"""What estimators with a target share: targets, the plan of a fit, thresholds and their checks.
+
+    min_precision, min_recall   a number for all classes, or {class: number} for some of them
+    target                      what is asked of one class against the rest (`decision.Target`)
+    plan                        which rows serve which purpose (`Plan`)
+    threshold_                  one per binary problem: one class against the rest; with two classes
+                                the second, positive class against the first
+
+With two classes the targets are those of the positive class. A class without a target is asked for
+its best F1. Labels for the certificate are drawn without looking at the classes, as long as that
+leaves enough of each: they are then independent of the labels that train, as the proof of the
+certificate requires. Two halves with equal numbers of positives are not independent.
+
+Figures that are measured on labels hold for new rows if the labels are a random sample of all rows.
+`begin_check` and `check_labels` test that; where the labels fail, no certificate is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from semisvm.decision import OperatingPoint, Target
+from semisvm.decision.operating_point import scores_beyond
+from semisvm.errors import FairSampleWarning
+from semisvm.estimators.binary import combine
+from semisvm.estimators.progress import warn_caller
+from semisvm.labels import UNLABELED_CODE, Labels
+from semisvm.matrices import stored_numbers
+from semisvm.model_selection import FairSampleCheck
+from semisvm.model_selection.fair_sample import (
+    FAIR_LEVEL,
+    N_PERMUTATIONS,
+    judge_sample,
+    kernel_test,
+)
+from semisvm.sklearn_private import Interval
+
+CONFIDENCE_CONSTRAINT: list[Any] = [Interval(Real, 0, 1, closed="neither"), None]
+TARGET_CONSTRAINTS: dict[str, Any] = {
+    "min_precision": [Interval(Real, 0, 1, closed="right"), dict, None],
+    "min_recall": [Interval(Real, 0, 1, closed="right"), dict, None],
+    "confidence": CONFIDENCE_CONSTRAINT,
+}
+# Labels of each class, without those of the certificate: one trains while the other is scored.
+FEWEST_LABELS = 2
+REFUSED_CERTIFICATE = (
+    "No certificate is given, and the labels that were kept for it have no part in the model."
+)
+SAY_SO = (
+    "`random_sample` of fit, a mask, says which labels are a random sample: others train and"
+    " measure nothing, and a mask is taken at its word."
+)
+
+
+# ---- the plan of a fit ----
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which rows of a fit serve which purpose, and what is asked of each binary problem.
+
+    targets     one per binary problem
+    certifies   (n,) mask: labeled rows that are kept for the certificate and used for nothing else
+    measures    (n,) mask: labeled rows that may set thresholds and enter intervals: those that are
+                a random sample
+    learns      (n,) mask: the rows that train and calibrate
+    random      draws the seeds of the binary problems, one after the other
+    is_vouched_for   whether the user says which labels are a random sample
+    """
+
+    targets: list[Target]
+    certifies: np.ndarray
+    measures: np.ndarray
+    learns: np.ndarray
+    random: np.random.RandomState
+    is_vouched_for: bool
+
+    def draw_seed(self) -> int:
+        """The seed of the next binary problem."""
+        return int(self.random.randint(2**31))
+
+    def measured(self, labels: Labels) -> Labels:
+        """The labels that measure, other rows being unlabeled."""
+        return Labels(labels.classes, np.where(self.measures, labels.codes, UNLABELED_CODE))
+
+
+def make_plan(
+    labels: Labels,
+    *,
+    min_precision: Any,
+    min_recall: Any,
+    confidence: float | None,
+    certificate_share: float,
+    random_state: Any,
+    random_sample: np.ndarray | None = None,
+) -> Plan:
+    """Check what is asked against the labels, and draw the rows that are kept apart."""
+    random = check_random_state(random_state)
+    targets = read_targets(labels.classes, min_precision, min_recall)
+    targets = targets[1:] if labels.n_classes == 2 else targets
+    certifies = np.zeros(len(labels.codes), dtype=bool)
+    is_fair = labels.is_labeled if random_sample is None else labels.is_labeled & random_sample
+    if confidence is not None:
+        if not any(target.is_constrained for target in targets):
+            raise ValueError(
+                f"confidence={confidence} is for a minimum precision or recall, and none is asked"
+                " for: pass min_precision, min_recall or both, or leave confidence at None."
+            )
+        fair = Labels(labels.classes, np.where(is_fair, labels.codes, UNLABELED_CODE))
+        certifies = draw_certificate_rows(fair, certificate_share, random)
+    is_vouched_for = random_sample is not None
+    plan = Plan(targets, certifies, is_fair & ~certifies, ~certifies, random, is_vouched_for)
+    if (labels.is_labeled & ~is_fair).any():
+        refuse_rare(
+            plan.measured(labels),
+            "Thresholds are set on labels that are a random sample, and random_sample leaves"
+            f" {{number}} of class {{name}} for that, where at least {FEWEST_LABELS} are needed:"
+            " label more rows drawn at random.",
+        )
+    return plan
+
+
+def read_targets(classes: np.ndarray, min_precision: Any, min_recall: Any) -> list[Target]:
+    """One target per class, in the order of `classes`; with two classes only that of the second
+    one counts.
+    """
+    least_precision = _list_by_class("min_precision", min_precision, classes.tolist())
+    least_recall = _list_by_class("min_recall", min_recall, classes.tolist())
+    return [Target(p, r) for p, r in zip(least_precision, least_recall, strict=True)]
+
+
+def _list_by_class(name: str, value: Any, classes: list) -> list[Any]:
+    if not isinstance(value, Mapping):
+        return [value] * len(classes)
+    for label in value:
+        if label not in classes:
+            raise ValueError(f"{name} names the class {label!r}, but the classes are {classes}.")
+    if len(classes) == 2 and classes[0] in value:
+        raise ValueError(
+            f"{name} names {classes[0]!r}, but with two classes the targets are those of the second"
+            f" one, {classes[1]!r}: name that one, or recode y so that {classes[0]!r} comes second."
+        )
+    return [value.get(label) for label in classes]
+
+
+def draw_certificate_rows(
+    labels: Labels, share: float, random: np.random.RandomState
+) -> np.ndarray:
+    """Draw the labeled rows that are kept for the certificate: a mask, (n,)."""
+    rows = np.flatnonzero(labels.is_labeled)
+    refuse_rare(
+        labels,
+        "A certificate takes labels that do not train, so each class needs at least two, and class"
+        " {name} has {number}: label more rows of it, or leave confidence at None.",
+    )
+    order = random.permutation(len(rows))
+    drawn = np.bincount(
+        labels.codes[rows[order[: round(share * len(rows))]]], minlength=labels.n_classes
+    )
+    wanted = np.clip(drawn, 1, np.maximum(1, labels.n_of_class - FEWEST_LABELS))
+    mask = np.zeros(len(labels.codes), dtype=bool)
+    mask[rows[first_of_each(labels.codes[rows], wanted, order)]] = True
+    return mask
+
+
+def first_of_each(codes: np.ndarray, wanted: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """The first wanted[code] rows of each class, in the given order of rows, as a mask."""
+    chosen = np.zeros(len(codes), dtype=bool)
+    for code, number in enumerate(wanted):
+        chosen[order[codes[order] == code][:number]] = True
+    return chosen
+
+
+def refuse_rare(labels: Labels, message: str) -> None:
+    """Raise ValueError where a class has fewer than two labels; `message` has places for its
+    {name} and their {number}.
+    """
+    name, number = labels.rarest
+    if number < FEWEST_LABELS:
+        raise ValueError(message.format(name=repr(name), number=number))
+
+
+# ---- are the labels a random sample? ----
+
+
+def begin_check(X: Any, labels: Labels) -> Future[float | None] | None:
+    """Begin the part of `check_labels` that needs no scores, beside the training; None where
+    there is nothing to test.
+
+    Rows that are not plain numbers are not compared by a kernel.
+    """
+    values = stored_numbers(X)
+    # Where a cell is empty there is no test.
+    is_plain = isinstance(values, np.ndarray) and values.dtype.kind in "fiub"
+    if not is_plain or labels.is_labeled.all():
+        return None
+    testing = ThreadPoolExecutor(1)  # goes on while the models are trained
+    begun = testing.submit(
+        kernel_test, X, labels.is_labeled, N_PERMUTATIONS, np.random.RandomState(0)
+    )
+    testing.shutdown(wait=False)
+    return begun
+
+
+def check_labels(
+    begun: Future[float | None] | None,
+    labels: Labels,
+    scores: np.ndarray | None,
+    *,
+    certifies: bool,
+) -> FairSampleCheck | None:
+    """Check whether the labels look like a random sample of all rows, and warn where they do not.
+
+    begun       from `begin_check`
+    scores      (n, n_problems) by models that have not seen the labels of their rows; NaN where
+                there are none
+    certifies   whether a certificate was asked for, which is then not given
+
+    None where there are no other rows to compare with.
+    """
+    if labels.is_labeled.all():
+        return None
+    p_value = None if begun is None else begun.result()
+    check = judge_sample(p_value, scores, labels.is_labeled, FAIR_LEVEL)
+    if not check.is_fair:
+        refused = [REFUSED_CERTIFICATE] if certifies else []
+        warn_caller(FairSampleWarning(" ".join([check.sentence, *refused, SAY_SO])))
+    return check
+
+
+# ---- thresholds and what they give ----
+
+
+class OperatingPointsMixin:
+    """Targets of one class against the rest, thresholds on its scores, and what they give, by
+    class.
+    """
+
+    min_precision: Any
+    min_recall: Any
+    confidence: float | None
+    random_state: Any
+    classes_: np.ndarray
+    threshold_: np.ndarray
+    operating_points_: dict[Any, OperatingPoint | None]
+    fair_sample_: FairSampleCheck | None
+
+    def _make_plan(
+        self, labels: Labels, random_sample: np.ndarray | None, certificate_share: float
+    ) -> Plan:
+        """Draw the rows that are kept apart."""
+        return make_plan(
+            labels,
+            min_precision=self.min_precision,
+            min_recall=self.min_recall,
+            confidence=self.confidence,
+            certificate_share=certificate_share,
+            random_state=self.random_state,
+            random_sample=random_sample,
+        )
+
+    def _may_certify(self, plan: Plan) -> bool:
+        """Whether there are labels for a certificate, and nothing speaks against them."""
+        return bool(plan.certifies.any()) and (
+            self.fair_sample_ is None or self.fair_sample_.is_fair
+        )
+
+    @property
+    def operating_point_(self) -> OperatingPoint | None:
+        """The operating point of the positive class; only with two classes."""
+        return self._of_positive_class("operating_point_", "operating_points_")
+
+    def _of_positive_class(self, name: str, by_class: str) -> Any:
+        values = getattr(self, by_class)
+        if len(values) > 1:
+            raise AttributeError(
+                f"{name} is only available with two classes; with more, {by_class} has one per"
+                " class."
+            )
+        return next(iter(values.values()), None)
+
+    def _decide(self, scores: np.ndarray) -> np.ndarray:
+        """Scores of the binary problems, (n, n_problems), to what decision_function returns:
+        above 0 is accepted.
+        """
+        columns = [
+            scores_beyond(of_class, threshold)
+            for of_class, threshold in zip(scores.T, self.threshold_, strict=True)
+        ]
+        return combine(np.stack(columns, axis=1), len(self.classes_), "ovr")
+
+
+def warn_unless_reached(points: dict[Any, OperatingPoint | None]) -> None:
+    """Warn about every target that was not reached."""
+    for name, point in points.items():
+        if point is not None and not point.reached:
+            warn_caller(UserWarning(f"Class {name!r}: {point.reason}"))

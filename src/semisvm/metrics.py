@@ -1,0 +1,132 @@
+"""Scorers that know unlabeled rows: nothing can be measured on them."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.metrics import get_scorer
+
+from semisvm.labels import encode
+from semisvm.sklearn_private import num_samples, safe_indexing
+
+__all__ = ["make_labeled_scorer"]
+
+
+def make_labeled_scorer(scoring: Any, *, unlabeled: Any = -1) -> LabeledScorer:
+    """Return a scorer that leaves out the rows without a label.
+
+    Parameters
+    ----------
+    scoring : str or callable
+        What labeled rows are scored by: a name of :func:`sklearn.metrics.get_scorer_names`, what
+        :func:`sklearn.metrics.make_scorer` returns, or another function of (estimator, X, y).
+    unlabeled : int, float, str or None, default=-1
+        The marker of rows without a label in y. Missing values and empty strings always mark them.
+
+    Returns
+    -------
+    scorer : LabeledScorer
+        To be passed as `scoring` to :func:`~sklearn.model_selection.cross_val_score`,
+        :class:`~sklearn.model_selection.GridSearchCV` and other tools of scikit-learn.
+
+    See Also
+    --------
+    semisvm.SemiSupervisedKFold : Tests on labeled rows only, so that any scorer is right.
+    semisvm.model_selection.pu_auc : The scorer for positives and unlabeled rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from semisvm import SupervisedSVC
+    >>> from semisvm.metrics import make_labeled_scorer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> y[150:] = -1
+    >>> scoring = make_labeled_scorer("roc_auc")
+    >>> cross_val_score(SupervisedSVC(), X, y, scoring=scoring).min() > 0.9
+    np.True_
+    """
+    return LabeledScorer(scoring, unlabeled)
+
+
+class LabeledScorer:
+    """What `make_labeled_scorer` returns: a scorer of the labeled rows.
+
+    Parameters
+    ----------
+    scoring : str or callable
+        What labeled rows are scored by.
+    unlabeled : int, float, str or None
+        The marker of rows without a label in y.
+    """
+
+    def __init__(self, scoring: Any, unlabeled: Any):
+        self.scoring = scoring
+        self.unlabeled = unlabeled
+        self._scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+        if not callable(self._scorer):
+            raise ValueError(
+                f"scoring must be the name of a scorer or a function of (estimator, X, y), got"
+                f" {scoring!r}."
+            )
+
+    def __call__(self, estimator: Any, X: Any, y: Any, **params: Any) -> float:
+        """Score the labeled rows.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            With the methods that the inner scorer asks for.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            The target, with the marker on rows without a label.
+        **params : dict
+            Passed on to the inner scorer; arrays with one entry per row without the entries of
+            unlabeled rows.
+
+        Returns
+        -------
+        score : float
+            What the inner scorer gives.
+        """
+        n_rows = num_samples(X)
+        labels = encode(y, unlabeled=self.unlabeled, n_rows=n_rows, may_be_one_class=True)
+        rows = np.flatnonzero(labels.is_labeled)
+        chosen = {
+            name: safe_indexing(value, rows) if np.ndim(value) and len(value) == n_rows else value
+            for name, value in params.items()
+        }
+        truth = labels.decode(labels.codes[rows])
+        return self._scorer(estimator, safe_indexing(X, rows), truth, **chosen)
+
+    def __repr__(self) -> str:
+        marker = "" if self.unlabeled == -1 else f", unlabeled={self.unlabeled!r}"
+        return f"make_labeled_scorer({self.scoring!r}{marker})"
+
+    def set_score_request(self, **requests: Any) -> Self:
+        """Say which metadata the inner scorer takes, as for scikit-learn's scorers.
+
+        Parameters
+        ----------
+        **requests : dict
+            For example ``sample_weight=True``.
+
+        Returns
+        -------
+        self : LabeledScorer
+            The scorer.
+        """
+        self._scorer = self._scorer.set_score_request(**requests)
+        return self
+
+    def get_metadata_routing(self) -> Any:
+        """Return the metadata that the inner scorer takes.
+
+        Returns
+        -------
+        routing : MetadataRequest
+            That of the inner scorer.
+        """
+        return self._scorer.get_metadata_routing()
