@@ -1,15 +1,19 @@
-"""Semi-supervised support vector machines: few labels, many unlabeled rows, and a say in how the classifier errs.
+"""Semi-supervised support vector machines: few labels, many unlabeled rows, and a say in how the
+classifier errs.
 
-Names are brought in when they are first asked for, so that `semisvm --help` does not wait for scikit-learn.
+Names are brought in when they are first asked for, so that `semisvm --help` does not wait for
+scikit-learn.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from semisvm.campaign import Campaign, ThresholdClassifier
+    from semisvm.campaign import Campaign, Monitor, ThresholdClassifier
+    from semisvm.columns.encoder import TableEncoder
     from semisvm.errors import FairSampleWarning
     from semisvm.estimators import (
+        SVCCV,
         AutoSVC,
         ClusterSVC,
         LabelMeanSVC,
@@ -31,15 +35,17 @@ if TYPE_CHECKING:
         SemiSupervisedKFold,
         SemiSupervisedShuffleSplit,
         check_fair_sample,
+        hide,
+        split,
     )
     from semisvm.report import write_report
     from semisvm.tables import load, save
     from semisvm.tables.compare import compare
-    from semisvm.tables.encode import TableEncoder
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
+    "SVCCV",
     "AutoSVC",
     "Campaign",
     "ClusterSVC",
@@ -47,6 +53,7 @@ __all__ = [
     "LabelMeanSVC",
     "LaplacianSVC",
     "MixtureClassifier",
+    "Monitor",
     "PositiveUnlabeledSVC",
     "PreferenceClassifier",
     "PreferenceSVC",
@@ -64,28 +71,41 @@ __all__ = [
     "all_estimators",
     "check_fair_sample",
     "compare",
+    "hide",
     "load",
     "save",
+    "split",
     "write_report",
 ]
+
+
+# Where names come from that are not estimators.
+_HOMES = {
+    "Campaign": "campaign",
+    "FairSampleWarning": "errors",
+    "Monitor": "campaign",
+    "SemiSupervisedCalibratedClassifierCV": "model_selection",
+    "SemiSupervisedGroupKFold": "model_selection",
+    "SemiSupervisedKFold": "model_selection",
+    "SemiSupervisedShuffleSplit": "model_selection",
+    "TableEncoder": "columns.encoder",
+    "ThresholdClassifier": "campaign",
+    "check_fair_sample": "model_selection",
+    "compare": "tables.compare",
+    "hide": "model_selection",
+    "load": "tables",
+    "save": "tables",
+    "split": "model_selection",
+    "write_report": "report",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name in ("TableEncoder", "compare", "load", "save"):
-        home = {"TableEncoder": "tables.encode", "compare": "tables.compare"}.get(name, "tables")
-    elif name == "write_report":
-        home = "report"
-    elif name in ("Campaign", "ThresholdClassifier"):
-        home = "campaign"
-    elif name == "FairSampleWarning":
-        home = "errors"
-    else:
-        is_selection = name.startswith("SemiSupervised") or name == "check_fair_sample"
-        home = "model_selection" if is_selection else "estimators"
-    found = globals()[name] = getattr(import_module(f"semisvm.{home}"), name)
-    return found
+    module = import_module(f"semisvm.{_HOMES.get(name, 'estimators')}")
+    value = globals()[name] = getattr(module, name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -1,11 +1,18 @@
-"""Files: from a path to its format, its bytes or its text, and files that are written whole or not at all.
+"""Files: from a path to its format, its bytes or its text, and files that are written whole or not
+at all.
 
-Every reader starts here, so that a missing, empty, truncated or wrongly encoded file is described once and in the same
-words for all formats. A compression suffix comes last and does not count: rows.csv.xz is a CSV file.
+Every reader starts here, so that a missing, empty, truncated or wrongly encoded file is described
+once and in the same words for all formats. A compression suffix comes last and does not count:
+rows.csv.xz is a CSV file. Pipes and devices are refused: they can't be read twice.
 
-A file is written under another name in the same folder, then renamed. Whatever ends the program half-way (an error,
-Ctrl-C, kill -9, a full disk) leaves the old file or none, never half of a new one. An existing file is replaced only if
-the caller says so. The unfinished file of a killed run is deleted by the next run that writes the same file.
+A file is written under another name in the same folder, then renamed. Whatever ends the program
+half-way (an error, Ctrl-C, kill -9, a full disk) leaves the old file or none, never half of a new
+one. An existing file is replaced only if the caller says so, and keeps its permissions. The
+unfinished file of a killed run is deleted by the next run that writes the same file. Who is alive
+is told by a lock on the unfinished file, which ends with its process: process numbers mean nothing
+in another container.
+
+A file that several programs read, change and write is `locked` meanwhile.
 """
 
 from __future__ import annotations
@@ -14,8 +21,8 @@ import codecs
 import contextlib
 import glob
 import os
-import shutil
-import tempfile
+import secrets
+import time
 import zlib
 from collections.abc import Iterable, Iterator
 from importlib import import_module
@@ -36,14 +43,13 @@ SUFFIXES = {
     ".dat": "libsvm",
     ".npz": "npz",
     ".parquet": "parquet",
-    ".arff": "arff",
     ".xlsx": "xlsx",
     ".xlsm": "xlsx",
     ".ods": "ods",
 }
-FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 UNFINISHED = ".unfinished"
-BYTES_COPIED_AT_A_TIME = 1 << 20
+STALE_LOCK_S = 60.0  # writers hold a lock for a second at most: a killed program left an older one
+BYTES_SKIPPED_AT_A_TIME = 1 << 20
 ELSEWHERE = "Free some space, or choose a folder that can be written to"
 
 # UTF-32 first: its little-endian mark begins with that of UTF-16
@@ -53,9 +59,13 @@ FOREIGN_MARKS = {
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
-# what the first bytes of other files are, and what to do with a text file that begins like one of them
+# what the first bytes of other files are, and what to do with a text file that begins like one of
+# them
 NO_TEXT = {
-    b"PK\x03\x04": ("a spreadsheet or a ZIP archive", "End its name with .xlsx or .ods, or unpack the archive"),
+    b"PK\x03\x04": (
+        "a spreadsheet or a ZIP archive",
+        "End its name with .xlsx or .ods, or unpack the archive",
+    ),
     b"\x1f\x8b": ("a file compressed by gzip", "End its name with .gz"),
     b"PAR1": ("a Parquet file", "End its name with .parquet"),
     b"\xd0\xcf\x11\xe0": ("a spreadsheet of old versions of Excel", "Save it as .xlsx or CSV"),
@@ -65,19 +75,19 @@ CONVERT = {
     ".xls": "Save it as .xlsx or CSV",
     ".json": "Convert it to CSV or Parquet",
     ".jsonl": "Convert it to CSV or Parquet",
-    ".txt": "Rename it: .csv if its first line names columns, .libsvm if its rows are label index:value ...",
+    ".arff": "Convert it to CSV or Parquet; scipy.io.arff.loadarff reads it",
+    ".txt": (
+        "Rename it: .csv if its first line names columns, .libsvm if its rows are label"
+        " index:value ..."
+    ),
 }
 
 
 # ---- reading ----
 
 
-def file_format(path: Path, format: str | None = None) -> str:
-    """Return the format that a file's suffix, or `format`, names."""
-    if format is not None:
-        if format not in FORMATS:
-            raise fault(path, f"there is no format {format!r}", suggest(format, FORMATS))
-        return format
+def file_format(path: Path) -> str:
+    """Return the format that a file's suffix names."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()
@@ -85,94 +95,139 @@ def file_format(path: Path, format: str | None = None) -> str:
     if suffix not in SUFFIXES:
         if not path.exists():
             raise _missing(path)
-        reason = f"the suffix {suffix!r} tells no format" if suffix else "the name has no suffix to tell the format"
-        known = ", ".join(SUFFIXES)
-        remedy = f"Rename it, known are {known}; in Python format= can say it too"
+        reason = (
+            f"the suffix {suffix!r} tells no format"
+            if suffix
+            else "the name has no suffix to tell the format"
+        )
+        remedy = f"Rename it, known are {', '.join(SUFFIXES)}"
         raise fault(path, reason, CONVERT.get(suffix, remedy))
     return SUFFIXES[suffix]
 
 
-def open_stream(path: Path) -> IO[bytes]:
-    """Open a file for reading bytes, decompressed on the way; errors are those of the operating system."""
-    module = COMPRESSIONS.get(path.suffix.lower())
-    return open(path, "rb") if module is None else import_module(module).open(path, "rb")
-
-
-def open_for_arrow(path: Path) -> Any:
-    """Open a file that Arrow is to read, decompressed on the way; its last reader closes it.
-
-    Arrow reads ahead, in threads of its own. One that is inside of a Python stream when the interpreter ends hangs, or
-    takes the process down, so Arrow opens the file itself. Text in .xz, which Arrow can't decompress, is written to a
-    temporary file first: it takes no memory, and the space of the text on disk until the last reader closes it.
-    """
-    import pyarrow
-
-    codec: Any = COMPRESSIONS.get(path.suffix.lower())
-    if codec == "lzma":
-        with tempfile.TemporaryFile() as copy, open_stream(path) as stream:
-            shutil.copyfileobj(stream, copy, BYTES_COPIED_AT_A_TIME)
-            copy.seek(0)
-            return _opened_again(copy)
+def require_file(path: Path) -> None:
+    """Refuse what is not a file with content; opening a named pipe would wait for ever."""
     try:
-        os.fsencode(path).decode()  # Arrow opens names in UTF-8 only
-        file = pyarrow.OSFile(os.fspath(path), "rb")
-    except UnicodeDecodeError:
-        with open(path, "rb") as stream:
-            file = _opened_again(stream)
-    return file if codec is None else pyarrow.CompressedInputStream(file, codec)
+        is_file = path.is_file()
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise _missing(path) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise _unreadable(path, error) from None
+    if path.is_dir():
+        raise fault(path, "this is a folder, not a file", "Give the path of one file")
+    if not is_file:
+        reason = "this is a pipe or a device, and a table may be read twice"
+        raise fault(path, reason, "Write its content to a file, and give the file")
+    if size == 0:
+        raise _empty(path)
 
 
-def _opened_again(stream: IO[bytes]) -> Any:
-    """Let Arrow open a file that may have no name that it knows; an OSError on systems without /dev/fd."""
-    import pyarrow
+def open_bytes(path: Path, *, skip: int = 0) -> IO[bytes]:
+    """Open a file for reading, decompressed on the way; `skip` bytes are passed over."""
+    require_file(path)
+    module = COMPRESSIONS.get(path.suffix.lower())
+    try:
+        open_file: Any = open if module is None else import_module(module).open
+        stream: IO[bytes] = open_file(path, "rb")
+    except ImportError:
+        raise fault(
+            path, f"this Python was built without {module}", "Decompress the file first"
+        ) from None
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    if module is None:
+        stream.seek(skip)
+    while module is not None and skip > 0:
+        skip -= len(read_block(path, stream, min(skip, BYTES_SKIPPED_AT_A_TIME))) or skip
+    return stream
 
-    return pyarrow.OSFile(f"/dev/fd/{stream.fileno()}", "rb")
+
+def read_block(path: Path, stream: IO[bytes], n: int = -1) -> bytes:
+    """Return the next `n` bytes of a stream of `open_bytes`, fewer only at its end; -1: all."""
+    # LZMAError can't be named without lzma, which this Python may lack; it is no OSError
+    try:
+        block = stream.read(n)
+        while 0 < len(block) < n and (more := stream.read(n - len(block))):
+            block += more
+        return block
+    except MemoryError:
+        raise
+    except Exception as error:
+        broken = (OSError, EOFError, ValueError, zlib.error)
+        if not isinstance(error, broken) and type(error).__name__ != "LZMAError":
+            raise
+        if path.suffix.lower() not in COMPRESSIONS:
+            raise _unreadable(path, error) from None
+        reason = (
+            f"the compressed file is truncated or corrupt, or is no {path.suffix} file at all"
+            f" ({error})"
+        )
+        raise fault(path, reason, "Copy or download it again") from None
 
 
 def read_bytes(path: str | Path) -> bytes:
     """Return a file's content, decompressed where its suffix is .gz, .bz2 or .xz; never empty."""
     path = Path(path)
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise _missing(path) from None
-    except IsADirectoryError:
-        raise fault(path, "this is a folder, not a file", "Give the path of one file") from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise fault(path, f"can't be opened ({error})", "Check the path and its permissions") from None
-    module = COMPRESSIONS.get(path.suffix.lower())
-    if content and module is not None:
-        content = _decompress(path, content, module)
+    with open_bytes(path) as stream:
+        content = read_block(path, stream)
     if not content:
-        raise fault(path, "the file is empty", "Write the table again, or point to another file")
+        raise _empty(path)
     return content
 
 
-def require_content(path: Path) -> None:
-    """Refuse a file that another library is to read where there is none, or nothing in it."""
-    if not path.is_file() or path.stat().st_size == 0:
-        read_bytes(path)  # says what is wrong with it
-
-
 def read_text(path: str | Path) -> str:
-    """Return a file's text: UTF-8 with or without a byte order mark, with every line end made a newline."""
+    """Return a file's text: UTF-8 with or without a byte order mark, with every line end made a
+    newline.
+    """
     content = read_bytes(path)
+    refuse_other_formats(Path(path), content)
+    text = decode_text(Path(path), content.removeprefix(codecs.BOM_UTF8), 1)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def refuse_other_formats(path: Path, beginning: bytes) -> None:
+    """Refuse a file that begins like one of another format, or in another encoding."""
+    if not beginning:
+        raise _empty(path)
     for mark, encoding in FOREIGN_MARKS.items():
-        if content.startswith(mark):
+        if beginning.startswith(mark):
             raise fault(path, f"the text is encoded as {encoding}", "Save it as UTF-8")
-    for beginning, (what, remedy) in NO_TEXT.items():
-        if content.startswith(beginning):
+    for signature, (what, remedy) in NO_TEXT.items():
+        if beginning.startswith(signature):
             raise fault(path, f"this is {what}, not text", remedy)
+
+
+def decode_text(path: Path, content: bytes, line: int) -> str:
+    """Return bytes of a file, which begin in a line, as text; a fault where they are not UTF-8."""
     try:
-        text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        text = content.decode()
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+        line += content.count(b"\n", 0, error.start)
         reason = f"byte 0x{content[error.start]:02x} is not UTF-8 text"
-        raise fault(path, reason, "Save the file as UTF-8 (it may be Latin-1 or Windows-1252 now)", line=line) from None
+        remedy = "Save the file as UTF-8 (it may be Latin-1 or Windows-1252 now)"
+        raise fault(path, reason, remedy, line=line) from None
     if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise fault(path, "a zero byte: this is not a text file", "Check that the suffix tells the format", line=line)
+        line += text.count("\n", 0, text.index("\0"))
+        reason = "a zero byte: this is not a text file"
+        raise fault(path, reason, "Check that the suffix tells the format", line=line)
     return text
+
+
+def open_for_arrow(path: Path) -> Any:
+    """Open a file that Arrow is to read; its last reader closes it.
+
+    Arrow reads ahead, in threads of its own. One that is inside of a Python stream when the
+    interpreter ends hangs, or takes the process down, so Arrow opens the file itself.
+    """
+    import pyarrow
+
+    try:
+        os.fsencode(path).decode()  # Arrow opens names in UTF-8 only
+        return pyarrow.OSFile(os.fspath(path), "rb")
+    except UnicodeDecodeError:
+        with open(path, "rb") as stream:  # an OSError on systems without /dev/fd
+            return pyarrow.OSFile(f"/dev/fd/{stream.fileno()}", "rb")
 
 
 def first_line(error: Exception) -> str:
@@ -188,18 +243,12 @@ def _missing(path: Path) -> DataError:
     return fault(path, "no such file in its folder", suggest(path.name, there))
 
 
-def _decompress(path: Path, content: bytes, module: str) -> bytes:
-    try:
-        decompressor = import_module(module)
-    except ImportError:
-        raise fault(path, f"this Python was built without {module}", "Decompress the file first") from None
-    # LZMAError can't be named without lzma, which this Python may lack
-    broken = (OSError, EOFError, ValueError, zlib.error, getattr(decompressor, "LZMAError", OSError))
-    try:
-        return decompressor.decompress(content)
-    except broken as error:
-        reason = f"the compressed file is truncated or corrupt, or is no {path.suffix} file at all ({error})"
-        raise fault(path, reason, "Copy or download it again") from None
+def _unreadable(path: Path, error: Exception) -> DataError:
+    return fault(path, f"can't be opened ({error})", "Check the path and its permissions")
+
+
+def _empty(path: Path) -> DataError:
+    return fault(path, "the file is empty", "Write the table again, or point to another file")
 
 
 # ---- writing ----
@@ -208,21 +257,31 @@ def _decompress(path: Path, content: bytes, module: str) -> bytes:
 def check_can_write(path: str | Path, *, force: bool, inputs: Iterable[str | Path] = ()) -> Path:
     """Return the file to write; DataError, before any work is done, if it could not be written.
 
-    A symbolic link stays, and the file that it points to is written. A file in `inputs` (what the same command reads,
-    or writes elsewhere) is never replaced, whatever `force` says.
+    A symbolic link stays, and the file that it points to is written. A file in `inputs` (what the
+    same command reads, or writes elsewhere) is never replaced, whatever `force` says.
     """
     path = Path(path)
     if path.is_symlink():
         path = path.resolve()
     for other in inputs:
         if _is_same_file(path, Path(other)):
-            raise fault(path, "this file is read or written by the same command", "Choose another name for the output")
+            raise fault(
+                path,
+                "this file is read or written by the same command",
+                "Choose another name for the output",
+            )
         if Path(other).is_dir() and path.parent.resolve() == Path(other).resolve():
-            raise fault(path, "its folder is read by the same command as a table", "Write to another folder")
+            raise fault(
+                path, "its folder is read by the same command as a table", "Write to another folder"
+            )
     if path.is_dir():
         raise fault(path, "this is a folder", "Give the name of a file")
     if not path.parent.is_dir():
-        raise fault(path, f"there is no folder {path.parent} to write to", "Create the folder, or choose another")
+        raise fault(
+            path,
+            f"there is no folder {path.parent} to write to",
+            "Create the folder, or choose another",
+        )
     if path.exists() and not path.is_file():
         raise fault(path, "this is a device, not a file", "Give the name of a file")
     if path.exists() and not force:
@@ -233,23 +292,90 @@ def check_can_write(path: str | Path, *, force: bool, inputs: Iterable[str | Pat
 
 
 @contextlib.contextmanager
-def whole_file(path: str | Path, *, force: bool, remedy: str = ELSEWHERE) -> Iterator[Path]:
-    """Give a path to write to; when the block ends without an error, the file is renamed to `path`."""
-    path = check_can_write(path, force=force)
+def whole_file(
+    path: str | Path, *, force: bool, inputs: Iterable[str | Path] = (), remedy: str = ELSEWHERE
+) -> Iterator[Path]:
+    """Give a path to write to; when the block ends without an error, the file is renamed to
+    `path`.
+
+    `inputs` are files that are never replaced (`check_can_write`).
+    """
+    path = check_can_write(path, force=force, inputs=inputs)
     _clear_left_behind(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
+    mode = path.stat().st_mode & 0o777 if path.exists() else None
+    try:
+        unfinished, descriptor = _create_unfinished(path, mode)
+    except OSError as error:
+        raise _unwritable(path, error, remedy) from None
     try:
         yield unfinished
+        if mode is not None:
+            unfinished.chmod(mode)
         if force:
             os.replace(unfinished, path)
         else:
             _move_to_new(unfinished, path)
     except OSError as error:
-        reason = f"can't be written ({error.strerror or error})"
-        raise fault(path, reason, remedy) from None
+        raise _unwritable(path, error, remedy) from None
     finally:
         with contextlib.suppress(OSError):
             unfinished.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _unwritable(path: Path, error: OSError, remedy: str) -> DataError:
+    return fault(path, f"can't be written ({error.strerror or error})", remedy)
+
+
+def _create_unfinished(path: Path, mode: int | None) -> tuple[Path, int]:
+    """Create an empty file that nobody can have prepared, with the permissions `mode` of the file
+    that it is to replace; return its path and a descriptor, which locks it until it is closed.
+    """
+    flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
+    while True:
+        unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}{UNFINISHED}")
+        descriptor = os.open(unfinished, flags, 0o666)
+        try:
+            if mode is not None:  # before there is anything to read; a read-only file is written
+                unfinished.chmod(mode | 0o200)
+            # a process that cleans up may have taken it before it was locked
+            if _lock(descriptor) is not False and unfinished.exists():
+                return unfinished, descriptor
+        except BaseException:
+            os.close(descriptor)
+            unfinished.unlink(missing_ok=True)
+            raise
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool | None:
+    """Lock an open file; False where another process has locked it, None where there are no
+    locks.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:  # a file system without locks
+        return None
+    return True
+
+
+def _clear_left_behind(path: Path) -> None:
+    """Delete unfinished files that no process holds any more; where there are no locks, none."""
+    flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*{UNFINISHED}"):
+        with contextlib.suppress(OSError):  # of another user, or gone
+            descriptor = os.open(left, flags)
+            try:
+                if _lock(descriptor):
+                    left.unlink(missing_ok=True)
+            finally:
+                os.close(descriptor)
 
 
 def _is_same_file(one: Path, other: Path) -> bool:
@@ -260,18 +386,25 @@ def _is_same_file(one: Path, other: Path) -> bool:
 
 
 def _move_to_new(unfinished: Path, path: Path) -> None:
-    """Rename a complete file, unless a file of that name has appeared: then it is kept under a name of its own."""
+    """Rename a complete file, unless a file of that name has appeared: then it is kept under a
+    name of its own.
+    """
     try:
         _link(unfinished, path)
     except FileExistsError:
         kept = path.with_name(f"{path.stem}-{os.getpid()}{path.suffix}")
         _link(unfinished, kept)
-        reason = f"another program wrote a file of this name; nothing was replaced, and the result is in {kept.name}"
+        reason = (
+            "another program wrote a file of this name; nothing was replaced, and the result is in"
+            f" {kept.name}"
+        )
         raise fault(path, reason, "Rename that file") from None
 
 
 def _link(unfinished: Path, path: Path) -> None:
-    """Rename a file; FileExistsError where there is one of the new name, even if it appears at the same moment."""
+    """Rename a file; FileExistsError where there is one of the new name, even if it appears at
+    the same moment.
+    """
     try:
         os.link(unfinished, path)
     except FileExistsError:
@@ -281,43 +414,64 @@ def _link(unfinished: Path, path: Path) -> None:
         os.replace(unfinished, path)
 
 
-def _clear_left_behind(path: Path) -> None:
-    """Delete unfinished files of processes that are no longer alive."""
-    with contextlib.suppress(OSError):
-        for left in path.parent.glob(f".{glob.escape(path.name)}.*{UNFINISHED}"):
-            process = left.name.removesuffix(UNFINISHED).rpartition(".")[2]
-            if process.isdigit() and not _is_alive(int(process)):
-                left.unlink(missing_ok=True)
+# ---- several writers ----
 
 
-def _is_alive(process: int) -> bool:
-    if os.name == "nt":  # there signal 0 is Ctrl-C: nobody can ask, so every process counts as alive
-        return True
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the file `path` against other programs that lock it; a second one waits.
+
+    The lock is a file beside it, held by `flock` where the system has it (it ends with the
+    program), and otherwise by its existence. Where none can be created, writing will say why.
+    """
+    lock = path.with_name(f".{path.name}.lock")
+    if not os.access(path.parent, os.W_OK):
+        yield
+        return
+    descriptor = _flock(lock)
+    if descriptor is None:
+        lock = lock.with_suffix(".held")
+        descriptor = _create_exclusively(lock)
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # of another user
-        pass
-    return True
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+        os.close(descriptor)
 
 
-def lock_file(folder: Path, name: str) -> int | None:
-    """Hold the folder until this process ends, however it ends; another fit in the same folder is an error."""
+def _flock(lock: Path) -> int | None:
+    """Return the descriptor of a lock file that this program holds; None where there is no
+    `flock`.
+    """
     try:
         import fcntl
     except ImportError:  # Windows
         return None
+    while True:
+        descriptor = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:  # a network drive without locks
+            os.close(descriptor)
+            return None
+        if _is_at(descriptor, lock):
+            return descriptor
+        os.close(descriptor)  # the program that held it has deleted it
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
     try:
-        lock = os.open(folder / name, os.O_CREAT | os.O_RDWR)
-    except OSError as error:
-        raise fault(folder, f"can't be written to ({error.strerror})", "Choose another folder") from None
-    try:
-        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        os.close(lock)
-        reason = "another fit that is running uses this checkpoint"
-        raise fault(folder, reason, "Wait until it ends, or use another folder") from None
-    except OSError:  # a file system without locks
-        pass
-    return lock
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _create_exclusively(lock: Path) -> int:
+    while True:
+        try:
+            return os.open(lock, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+        except FileExistsError:
+            with contextlib.suppress(FileNotFoundError):
+                if time.time() - lock.stat().st_mtime > STALE_LOCK_S:
+                    lock.unlink()
+            time.sleep(0.02)

@@ -13,7 +13,18 @@ def fitted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fitted")
     data = write_rows(folder / "t.csv")
     done = subprocess.run(
-        [*COMMAND, "fit", data, "--target", "y", "--method", "supervised", "--out", folder / "m.skops"], check=False
+        [
+            *COMMAND,
+            "fit",
+            data,
+            "--target",
+            "y",
+            "--method",
+            "supervised",
+            "--out",
+            folder / "m.skops",
+        ],
+        check=False,
     )
     assert done.returncode == 0
     return data, folder / "m.skops"

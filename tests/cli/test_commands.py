@@ -18,17 +18,23 @@ from semisvm.cli.screen import Screen
 
 
 def test_info_with_warm_says_what_was_compiled(capsys, monkeypatch):
-    monkeypatch.setattr("semisvm.estimators.compilation.compile_all", lambda: {"working sets": 1.25, "scores": 0.5})
+    monkeypatch.setattr(
+        "semisvm.estimators.compilation.compile_all", lambda: {"working sets": 1.25, "scores": 0.5}
+    )
     done = run_command(capsys, "info", "--warm")
     assert "2 parts in 1.8 s, kept on disk" in done.out
     assert "working sets" in done.out
 
 
 def test_the_command_runs_as_a_module():
-    done = subprocess.run([sys.executable, "-m", "semisvm", "--version"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "semisvm", "--version"], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert re.fullmatch(r"python -m semisvm, version \S+\n", done.stdout)
-    done = subprocess.run([sys.executable, "-m", "semisvm", "nonsense"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "semisvm", "nonsense"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2
     assert "Error: No such command 'nonsense'" in done.stderr
 
@@ -40,7 +46,9 @@ def test_info_names_versions_memory_and_gpu(capsys):
         assert words in done.out
 
 
-@pytest.mark.parametrize("arguments", [("nonsense",), ("demo", "--seed", "x"), ("--nonsense",), ("fit",)])
+@pytest.mark.parametrize(
+    "arguments", [("nonsense",), ("demo", "--seed", "x"), ("--nonsense",), ("fit",)]
+)
 def test_bad_arguments_end_with_a_sentence_and_code_2(capsys, arguments):
     done = run_command(capsys, *arguments)
     assert done.code == 2
@@ -49,7 +57,10 @@ def test_bad_arguments_end_with_a_sentence_and_code_2(capsys, arguments):
 
 
 def test_a_command_that_is_misspelled_gets_a_hint(capsys):
-    assert "No such command 'pedict'. Perhaps 'predict' is meant." in run_command(capsys, "pedict", "a", "b").err
+    assert (
+        "No such command 'pedict'. Perhaps 'predict' is meant."
+        in run_command(capsys, "pedict", "a", "b").err
+    )
 
 
 def test_help_lists_every_command(capsys):
@@ -62,13 +73,18 @@ def test_help_lists_every_command(capsys):
 def test_help_does_not_import_the_numerical_libraries():
     code = "import sys; sys.argv = ['semisvm', '--help']; from semisvm.cli import main"
     code += "\ntry: main()\nexcept SystemExit: pass"
-    code += "\nprint([name for name in ('numpy', 'sklearn', 'pandas', 'rich') if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    code += (
+        "\nprint([name for name in ('numpy', 'sklearn', 'pandas', 'rich') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
     assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_target_reached_on_few_labels_is_not_called_proven(tmp_path, capsys):
-    data, out = write_rows(tmp_path / "t.csv", overlap=0.3), tmp_path / "m.skops"
+    data = write_rows(tmp_path / "t.csv", overlap=0.3)
+    out = tmp_path / "m.skops"
     words = ("--min-recall", "90%", "--method", "preference", "--details")
     done = run_command(capsys, "fit", data, "--target", "y", "--out", out, *words)
     told = " ".join(done.out.split())
@@ -85,7 +101,10 @@ def test_a_target_reached_on_few_labels_is_not_called_proven(tmp_path, capsys):
     ("words", "said"),
     [
         (("--confidence", "0.9"), "set it by --min-precision or --min-recall"),
-        (("--confidence", "90", "--min-recall", "0.9"), "is more than 1. Write a share such as 0.9 or 90%"),
+        (
+            ("--confidence", "90", "--min-recall", "0.9"),
+            "is more than 1. Write a share such as 0.9 or 90%",
+        ),
     ],
 )
 def test_a_certificate_needs_a_target_and_a_probability(tmp_path, capsys, words, said):
@@ -96,7 +115,8 @@ def test_a_certificate_needs_a_target_and_a_probability(tmp_path, capsys, words,
 
 
 def test_evaluate_shows_the_cost_per_row(tmp_path, capsys):
-    data, out = write_rows(tmp_path / "t.csv"), tmp_path / "m.skops"
+    data = write_rows(tmp_path / "t.csv")
+    out = tmp_path / "m.skops"
     costs = ("--costs", "yes=5,no=1", "--method", "supervised")
     assert run_command(capsys, "fit", data, "--target", "y", "--out", out, *costs).code == 0
     assert "cost per row" in run_command(capsys, "evaluate", out, data).out
@@ -115,12 +135,27 @@ def write_rows(path, n_rows=60, overlap=1.0):
 
 def test_a_target_that_is_not_reached_ends_with_code_1_and_a_model(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    data, out = write_rows(tmp_path / "t.csv", overlap=4.0), tmp_path / "m.skops"
-    words = ("fit", data, "--target", "y", "--min-precision", "1", "--min-recall", "1", "--out", out)
+    data = write_rows(tmp_path / "t.csv", overlap=2.0)
+    out = tmp_path / "m.skops"
+    words = (
+        "fit",
+        data,
+        "--target",
+        "y",
+        "--min-precision",
+        "1",
+        "--min-recall",
+        "1",
+        "--out",
+        out,
+    )
     done = run_command(capsys, *words)
     assert done.code == 1
     told = " ".join(done.out.split())
-    assert "at least 100% of what it accepts should be yes and it should find at least 100% of all yes" in told
+    assert (
+        "at least 100% of what it accepts should be yes and it should find at least 100% of all yes"
+        in told
+    )
     assert "NOT KEPT" in told
     assert out.exists()
     assert re.search(r"Next: semisvm suggest \S+ \S+ \(rows worth a label\)", told)
@@ -130,7 +165,8 @@ def test_a_target_that_is_not_reached_ends_with_code_1_and_a_model(tmp_path, cap
 
 
 def test_stdout_holds_nothing_but_json(tmp_path, capsys):
-    data, out = write_rows(tmp_path / "t.csv"), tmp_path / "m.skops"
+    data = write_rows(tmp_path / "t.csv")
+    out = tmp_path / "m.skops"
     for words in (
         ("fit", data, "--target", "y", "--method", "supervised", "--out", out),
         ("predict", out, data, "--out", tmp_path / "p.csv"),
@@ -145,9 +181,28 @@ def test_stdout_holds_nothing_but_json(tmp_path, capsys):
         json.loads(done.out)
 
 
+def test_a_model_of_no_use_ends_with_its_own_code(tmp_path, capsys):
+    """Labels that have nothing to do with the rows: the model is written, and code 4 says it."""
+    rng = np.random.default_rng(0)
+    lines = [f"{x:.3f},{rng.choice(['yes', 'no'])}" for x in rng.normal(size=80)]
+    data = tmp_path / "t.csv"
+    data.write_text("x,y\n" + "\n".join([*lines, *(f"{x:.3f}," for x in rng.normal(size=40))]))
+    out = tmp_path / "m.skops"
+    fit = ("fit", data, "--target", "y", "--method", "supervised", "--no-tune", "--out", out)
+    done = run_command(capsys, *fit)
+    assert done.code == 4
+    assert done.out.startswith("This model is of no use: ")
+    assert out.exists()
+    done = run_command(capsys, *fit, "--force", "--json")
+    told = json.loads(done.out)
+    assert (done.code, told["exit_code"], told["useless"]) == (4, 4, True)
+    assert "4 the model is of no use" in " ".join(run_command(capsys, "--help").out.split())
+
+
 @pytest.mark.parametrize("words", [("--positive", "no"), ("--positive", "yes")])
 def test_the_positive_class_can_be_chosen(tmp_path, capsys, words):
-    data, out = write_rows(tmp_path / "t.csv"), tmp_path / "m.skops"
+    data = write_rows(tmp_path / "t.csv")
+    out = tmp_path / "m.skops"
     fit = ("fit", data, "--target", "y", "--method", "supervised", "--out", out, *words)
     done = run_command(capsys, *fit, "--json")
     assert json.loads(done.out)["summary"]["positive"] == words[1]
@@ -158,11 +213,15 @@ def test_the_positive_class_can_be_chosen(tmp_path, capsys, words):
 
 @pytest.mark.posix
 def test_ctrl_c_writes_the_best_so_far_and_ends_with_130(tmp_path):
-    data, out = write_rows(tmp_path / "t.csv", n_rows=6000, overlap=3.0), tmp_path / "m.skops"
+    data = write_rows(tmp_path / "t.csv", n_rows=6000, overlap=3.0)
+    out = tmp_path / "m.skops"
     code = "from semisvm.cli import main; main()"
     words = ["fit", data, "--target", "y", "--method", "progressive", "--C", "10", "--out", out]
     running = subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     for line in running.stderr:
         if "Fitting progressive" in line and "round" in line:  # at least one round is done
@@ -182,11 +241,15 @@ def test_progress_is_shown_after_a_second(monkeypatch, capsys):
     for clock[0] in (0.5, 2.0, 3.0, 8.0):
         screen.tell("Predicting", int(clock[0] * 1000), 10_000, "rows")
     lines = capsys.readouterr().err.splitlines()
-    assert lines == ["Predicting: 2,000 of 10,000 rows (2 s)", "Predicting: 8,000 of 10,000 rows (8 s)"]
+    assert lines == [
+        "Predicting: 2,000 of 10,000 rows (2 s)",
+        "Predicting: 8,000 of 10,000 rows (8 s)",
+    ]
 
 
 def test_predict_reads_rows_from_stdin(tmp_path, capsys, monkeypatch):
-    data, out = write_rows(tmp_path / "t.csv"), tmp_path / "m.skops"
+    data = write_rows(tmp_path / "t.csv")
+    out = tmp_path / "m.skops"
     words = ("fit", data, "--target", "y", "--method", "supervised", "--no-tune", "--out", out)
     assert run_command(capsys, *words).code == 0
     assert run_command(capsys, "predict", out, data, "--out", tmp_path / "a.csv").code == 0
@@ -204,7 +267,17 @@ def test_a_share_may_be_a_percentage(word, number):
 
 def test_fit_says_when_it_has_to_compile(tmp_path, capsys, monkeypatch):
     data = write_rows(tmp_path / "t.csv")
-    words = ("fit", data, "--target", "y", "--method", "supervised", "--no-tune", "--force", "--out")
+    words = (
+        "fit",
+        data,
+        "--target",
+        "y",
+        "--method",
+        "supervised",
+        "--no-tune",
+        "--force",
+        "--out",
+    )
     assert "Compiling once" not in run_command(capsys, *words, tmp_path / "m.skops").err
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "empty"))
     assert "Compiling once" in run_command(capsys, *words, tmp_path / "m.skops").err

@@ -1,4 +1,6 @@
-"""Malformed input of every command: exit code 2 and a sentence that names the place and the remedy, no traceback."""
+"""Malformed input of every command: exit code 2 and a sentence that names the place and the
+remedy, no traceback.
+"""
 
 import bz2
 import gzip
@@ -43,7 +45,11 @@ BODY = GOOD.split("\n", 1)[1]
 def relabel(*labels):
     """The table with the labels of its rows replaced, over and over."""
     rows = [line.rsplit(",", 1)[0] for line in BODY.splitlines()]
-    return "size,color,when,y\n" + "\n".join(f"{row},{labels[i % len(labels)]}" for i, row in enumerate(rows)) + "\n"
+    return (
+        "size,color,when,y\n"
+        + "\n".join(f"{row},{labels[i % len(labels)]}" for i, row in enumerate(rows))
+        + "\n"
+    )
 
 
 FIT = ("--target", "y", "--out", "{tmp}/m2.skops", "--method", "supervised")
@@ -75,7 +81,7 @@ BAD_TRAINING = [
     ("t.csv", relabel("big", "small", "?"), (*FIT, "--unlabeled", "todo"), r"no empty cell, and '\?' in 13 of 40"),
     ("t.csv", relabel("-1", "0", "1"), FIT, "holds -1 besides 0 and 1, .*Set --unlabeled to '-1'"),
     ("t.csv", relabel(*(f"0.{i}7" for i in range(40))), FIT, "different values on 40 labeled rows.*few classes"),
-    ("t.csv", "a,b,y\n" + ",,big\n,,small\n" * 9, FIT, "no column is left to learn from. Add columns"),
+    ("t.csv", "a,b,y\n" + ",,big\n,,small\n" * 9, FIT, "no column is left to learn from in 18 samples: column 'a' holds no value"),
     ("t.csv", "a,b,y\n" + "NaN,NA,big\nnull,nan,small\n" * 9, FIT, "no column is left to learn from"),
     ("t.csv", "a,y\n" + "1e999,big\n2,small\n" * 9, FIT, "'a' holds '1e999', which is not a finite number.*--drop"),
     ("t.csv", "a;y\n" + "1,5;big\n2,25;small\n" * 9, FIT, "numbers with a comma, for example '1,5'"),
@@ -99,8 +105,6 @@ BAD_TRAINING = [
     ("t.csv", GOOD, (*FIT, "--kernel", "cubic"), "'cubic' is not one of 'linear', 'rbf', 'poly', 'sigmoid'"),
     ("t.csv", GOOD, (*FIT, "--C", "-1"), "--C must be a positive number, got -1"),
     ("t.csv", GOOD, (*FIT, "--device", "tpu"), "device must be"),
-    ("t.csv", GOOD, (*FIT, "--resume"), "--resume continues a checkpoint: say which one by --checkpoint"),
-    ("t.csv", GOOD, (*FIT, "--checkpoint", "{dir}/other.csv"), "this is a file, but a checkpoint needs a folder"),
     ("t.csv", GOOD, ("--target", "y", "--out", "{dir}/model.skops"), "model.skops: the file exists. .*--force"),
     ("t.csv", GOOD, ("--target", "y", "--out", "{tmp}/labels.csv"), "a model is written, and .csv .*ends with .skops"),
     ("t.csv", GOOD, ("--target", "y", "--out", "{tmp}/model.PKL"), "a model is written, and .PKL is the suffix of"),
@@ -109,7 +113,7 @@ BAD_TRAINING = [
     ("t.csv", GOOD, ("--target", "y", "--out", "/proc/m.skops"), "m.skops: .*[Cc]hoose a"),
     ("t.parquet", parquet(a=[[1], [2]] * 9, y=["big", "small"] * 9), FIT, "column 'a' holds list.*Turn the column"),
     ("t.parquet", b"PAR1", FIT, "t.parquet: can't be read as a Parquet file"),
-    ("t.arff", b"@attribute a real\n@attribute y {b,s}\n@data\n1\n", FIT, "line 4: the row has 1 cell"),
+    ("t.arff", b"@relation r\n", FIT, "tells no format. Convert it to CSV or Parquet; scipy.io.arff.loadarff reads it"),
     ("t.libsvm", b"1 1:1\n-1 1:x\n", ("--out", "{tmp}/m2.skops"), "line 2: feature 1 is 'x', not a finite number"),
     ("t.libsvm", b"1 1:1\n0 1:2\n0 1:3\n", ("--out", "{tmp}/m2.skops"), "one class only, '1'.*--unlabeled to ''"),
     ("t.npz", npz(X=np.eye(3), y=[0, 1]), ("--out", "{tmp}/m2.skops"), "X has 3 rows, but y has shape"),
@@ -124,7 +128,7 @@ def place(tmp_path_factory):
     (folder / "other.csv").write_text("weight,y\n1,big\n")
     (folder / "costs.csv").write_text("true,big,huge\nbig,0,1\nhuge,1,0\n")
     training = read_training([folder / "good.csv"], "y")
-    save(fit_model(training, Settings(), method="supervised").model, folder / "model.skops")
+    save(fit_model(training, Settings(), method="supervised"), folder / "model.skops")
     return folder
 
 
@@ -139,7 +143,9 @@ def check_refused(done, message):
 def test_fit_refuses(place, tmp_path, capsys, name, content, words, message):
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    done = run_command(capsys, "fit", path, *(word.format(dir=place, tmp=tmp_path) for word in words))
+    done = run_command(
+        capsys, "fit", path, *(word.format(dir=place, tmp=tmp_path) for word in words)
+    )
     check_refused(done, message)
     assert [entry.name for entry in tmp_path.iterdir()] == [name]
 
@@ -168,20 +174,26 @@ def test_rows_that_the_model_can_not_take_are_refused_and_nothing_is_written(
     out = tmp_path / "out.csv"
     done = run_command(capsys, command, place / "model.skops", path, "--out", out)
     if command == "suggest":  # reads every cell as text, and so knows rows, not lines
-        message = message.replace("line 42:", "row 41:").replace("'size' holds .*string where", "column 'size' holds")
+        message = message.replace("line 42:", "row 41:").replace(
+            "'size' holds .*string where", "column 'size' holds"
+        )
         message = message.replace("column 'size' holds numbers are", "column 'size' holds")
     check_refused(done, message)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == [name]
 
 
 def changed(path, name, change):
-    """Return a model file's bytes with one member changed; the digest is made right again where `name` is not it."""
+    """Return a model file's bytes with one member changed; the digest is made right again where
+    `name` is not it.
+    """
     source = zipfile.ZipFile(path)
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for member in source.namelist():
             if member != DIGEST:
-                archive.writestr(member, change(source.read(member)) if member == name else source.read(member))
+                archive.writestr(
+                    member, change(source.read(member)) if member == name else source.read(member)
+                )
         archive.writestr(DIGEST, _digest(archive))
     return stream.getvalue()
 
@@ -191,22 +203,32 @@ def newer(content):
 
 
 def foreign(content):
-    return content.replace(b"semisvm.tables.encode", b"os").replace(b"TableEncoder", b"_wrap_close")
+    return content.replace(b"semisvm.columns.encoder", b"os").replace(
+        b"TableEncoder", b"_wrap_close"
+    )
 
 
 BAD_MODELS = [
     (lambda path: b"", "model.skops: the file is empty"),
-    (lambda path: b"size,y\n1,big\n", "this is not a model file of semisvm. Give a file that semisvm fit wrote"),
+    (
+        lambda path: b"size,y\n1,big\n",
+        "this is not a model file of semisvm. Give a file that semisvm fit wrote",
+    ),
     (lambda path: path.read_bytes()[:2000], "truncated or damaged. Copy it again"),
     (lambda path: changed(path, MANIFEST, newer), r"written by a newer semisvm \(9.0\).*Upgrade"),
-    (lambda path: changed(path, "schema.json", foreign), "holds objects of a type that is not of this library"),
+    (
+        lambda path: changed(path, "schema.json", foreign),
+        "holds objects of a type that is not of this library",
+    ),
     (lambda path: npz(X=np.eye(2)), "this is not a model file of semisvm"),
 ]
 
 
 @pytest.mark.parametrize(("make", "message"), BAD_MODELS)
 @pytest.mark.parametrize("command", ["predict", "evaluate", "report"])
-def test_a_bad_model_file_is_refused_by_every_command(place, tmp_path, capsys, make, message, command):
+def test_a_bad_model_file_is_refused_by_every_command(
+    place, tmp_path, capsys, make, message, command
+):
     model = tmp_path / "model.skops"
     model.write_bytes(make(place / "model.skops"))
     words = ["--out", tmp_path / "out.csv"] if command == "predict" else []
@@ -228,20 +250,27 @@ def test_a_model_with_any_byte_changed_is_refused_or_is_the_same_model(place, tm
             assert "model.skops" in done.err
 
 
-def test_evaluate_refuses_labels_it_does_not_know_and_files_without_one_class(place, tmp_path, capsys):
+def test_evaluate_refuses_labels_it_does_not_know_and_files_without_one_class(
+    place, tmp_path, capsys
+):
     path = tmp_path / "t.csv"
     path.write_text(relabel("big", "huge"))
     done = run_command(capsys, "evaluate", place / "model.skops", path)
     known = "There are 'big', 'small'.*Set --unlabeled to 'huge' if it marks unlabeled rows"
     check_refused(done, f"row 2: the label 'huge' is not a class of the model. {known}")
     path.write_text(relabel("big", ""))
-    check_refused(run_command(capsys, "evaluate", place / "model.skops", path), "no row of class 'small' is labeled")
+    check_refused(
+        run_command(capsys, "evaluate", place / "model.skops", path),
+        "no row of class 'small' is labeled",
+    )
 
 
 def test_a_report_of_a_report_says_that_it_is_no_model(place, tmp_path, capsys):
     page = tmp_path / "page.html"
     assert run_command(capsys, "report", place / "model.skops", "--out", page).code == 0
-    check_refused(run_command(capsys, "report", page), "page.html: this is not a model file of semisvm")
+    check_refused(
+        run_command(capsys, "report", page), "page.html: this is not a model file of semisvm"
+    )
 
 
 @pytest.mark.posix
@@ -249,7 +278,16 @@ def test_a_full_disk_leaves_a_sentence_and_no_file(place, tmp_path, capsys):
     """Files may not grow past 4 kB here, which to a program looks as a full disk does."""
     import resource
 
-    words = ("fit", place / "good.csv", "--target", "y", "--method", "supervised", "--out", tmp_path / "m.skops")
+    words = (
+        "fit",
+        place / "good.csv",
+        "--target",
+        "y",
+        "--method",
+        "supervised",
+        "--out",
+        tmp_path / "m.skops",
+    )
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
     try:
@@ -271,7 +309,9 @@ def test_debug_shows_the_traceback_and_may_stand_anywhere(place, monkeypatch):
     from semisvm.cli import main
     from semisvm.errors import DataError
 
-    monkeypatch.setattr(sys, "argv", ["semisvm", "evaluate", str(place / "absent.skops"), "x.csv", "--debug"])
+    monkeypatch.setattr(
+        sys, "argv", ["semisvm", "evaluate", str(place / "absent.skops"), "x.csv", "--debug"]
+    )
     with pytest.raises(DataError, match="no such file"):
         main()
 
@@ -281,8 +321,10 @@ def test_debug_shows_the_traceback_and_may_stand_anywhere(place, monkeypatch):
 CELLS = st.text(alphabet='ab1-.:,;\t\n\r"?_e# \ufeff\x1c', max_size=40)
 
 
-@pytest.mark.parametrize("name", ["f.csv", "f.tsv", "f.parquet", "f.npz", "f.libsvm", "f.arff", "f.csv.gz"])
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("name", ["f.csv", "f.tsv", "f.parquet", "f.npz", "f.libsvm", "f.csv.gz"])
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(content=st.one_of(st.binary(max_size=80), CELLS.map(str.encode)), goes_on=st.booleans())
 def test_no_bytes_make_a_traceback(place, tmp_path, capsys, name, content, goes_on):
     path = tmp_path / name
@@ -290,10 +332,20 @@ def test_no_bytes_make_a_traceback(place, tmp_path, capsys, name, content, goes_
     out = tmp_path / "out.csv"
     for words in (
         ("predict", place / "model.skops", path, "--out", out, "--force"),
-        ("fit", path, "--target", "y", "--method", "supervised", "--out", tmp_path / "m.skops", "--force"),
+        (
+            "fit",
+            path,
+            "--target",
+            "y",
+            "--method",
+            "supervised",
+            "--out",
+            tmp_path / "m.skops",
+            "--force",
+        ),
         ("evaluate", path, place / "good.csv"),
     ):
         done = run_command(capsys, *words)
-        assert done.code in (0, 1, 2)
+        assert done.code in (0, 1, 2, 4)
         assert "Traceback" not in done.err
         assert "a bug in semisvm" not in done.err, done.err

@@ -25,19 +25,25 @@ def model(mails):
 
     folder = mails[0]
     fitted = fit_model(read_training([folder / "mails.csv"], "label"), Settings(min_recall=0.9))
-    return semisvm.save(fitted.model, folder / "model.skops")
+    return semisvm.save(fitted, folder / "model.skops")
 
 
 def test_fit_finds_out_what_the_columns_are_and_says_what_it_left_out(mails, capsys):
     folder = mails[0]
     out = folder / "auto.skops"
-    done = run_command(capsys, "fit", folder / "mails.csv", "--target", "label", "--out", out, "--json")
+    done = run_command(
+        capsys, "fit", folder / "mails.csv", "--target", "label", "--out", out, "--json"
+    )
     assert done.code == 0, done.err
     summary = json.loads(done.out)["summary"]
     types = {column["name"]: column["type"] for column in summary["data"]["features"]}
     assert types == {"sent": "date", "country": "category", "size": "number", "subject": "text"}
     notes = " ".join(summary["notes"])
-    for words in ("'id' is different in every row", "'urgent' holds 'no' in every row", "'unknown' counts as an empty"):
+    for words in (
+        "'id' is different in every row",
+        "'urgent' holds 'no' in every row",
+        "'unknown' counts as an empty",
+    ):
         assert words in notes
     assert summary["method"]["name"] == summary["comparison"]["chosen"]
     assert out.exists()
@@ -70,7 +76,15 @@ def test_compare_has_every_method_and_a_verdict(mails, capsys):
     folder = mails[0]
     done = run_command(capsys, "compare", folder / "mails.csv", "--target", "label")
     assert done.code == 0, done.err
-    for name in ("supervised", "mixture", "self-training", "cluster", "laplacian", "transductive", "progressive"):
+    for name in (
+        "supervised",
+        "mixture",
+        "self-training",
+        "cluster",
+        "laplacian",
+        "transductive",
+        "progressive",
+    ):
         assert name in done.out
     assert "Verdict" in done.out
     assert "unlabeled rows" in done.out
@@ -112,7 +126,9 @@ def test_the_model_file_has_no_training_row_but_its_support_vectors(model):
 
 
 def test_names_that_look_like_markup_of_the_terminal_are_printed_as_they_are(tmp_path, capsys):
-    rows = [f"{k % 7},{k % 5},{('[/b]' if k % 7 > 4 else '[red]') if k < 60 else ''}" for k in range(90)]
+    rows = [
+        f"{k % 7},{k % 5},{('[/b]' if k % 7 > 4 else '[red]') if k < 60 else ''}" for k in range(90)
+    ]
     (tmp_path / "table.csv").write_text("\n".join(["[/i],b,kind", *rows]) + "\n")
     model = tmp_path / "m.skops"
     words = ("--target", "kind", "--method", "supervised", "--no-tune", "--details", "--out", model)

@@ -1,4 +1,6 @@
-"""Whatever a summary holds and whatever it lacks, the page is well-formed, also after a trip through JSON."""
+"""Whatever a summary holds and whatever it lacks, the page is well-formed, also after a trip
+through JSON.
+"""
 
 import json
 import math
@@ -12,7 +14,7 @@ from semisvm.decision.operating_point import operating_point
 from semisvm.estimators.progress import RoundRecord
 from semisvm.report import SCRIPTS, render_page
 from semisvm.tables.summary import (
-    ComparisonSummary,
+    Comparison,
     DataSummary,
     ErrorCosts,
     FeatureSummary,
@@ -112,13 +114,22 @@ def summaries(draw):
         costs=draw(st.none() | st.builds(ErrorCosts, st.floats(0, 1e9), st.floats(0, 1e9))),
         rounds=draw(
             tuples_of(
-                st.builds(RoundRecord, texts, cells, counts, floats, st.floats(0, 1e6), st.none() | floats, details)
+                st.builds(
+                    RoundRecord,
+                    texts,
+                    cells,
+                    counts,
+                    floats,
+                    st.floats(0, 1e6),
+                    st.none() | floats,
+                    details,
+                )
             )
         ),
         comparison=draw(
             st.none()
             | st.builds(
-                ComparisonSummary,
+                Comparison,
                 measure=st.just("cost") | texts,
                 methods=tuples_of(results),
                 left_out=st.dictionaries(texts, texts, max_size=2),
@@ -136,7 +147,11 @@ def summaries(draw):
 
 
 @given(summaries())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@settings(
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    deadline=None,
+)
 def test_any_summary_makes_well_formed_html(summary):
     page = render_page(summary)
     page.encode("utf-8")
@@ -146,6 +161,10 @@ def test_any_summary_makes_well_formed_html(summary):
 
 
 @given(summaries())
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@settings(
+    max_examples=20,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    deadline=None,
+)
 def test_any_summary_that_was_stored_makes_well_formed_html(summary):
     read_html(render_page(FitSummary.from_json(summary.to_json())))

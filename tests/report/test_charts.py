@@ -22,8 +22,15 @@ def scores_of(n=40, n_unlabeled=30, seed=0):
 def cost_from(columns, k):
     """What the page computes from the columns: a sum of two products at each end."""
     rows = sum(columns[cell][k] for cell in ("tp", "fp", "fn", "tn"))
-    ends = [COSTS[0] * columns[f"missed_{end}"][k] + COSTS[1] * columns[f"alarm_{end}"][k] for end in ("low", "high")]
-    return (COSTS[0] * columns["fn"][k] + COSTS[1] * columns["fp"][k]) / rows, ends[0], min(ends[1], max(COSTS))
+    ends = [
+        COSTS[0] * columns[f"missed_{end}"][k] + COSTS[1] * columns[f"alarm_{end}"][k]
+        for end in ("low", "high")
+    ]
+    return (
+        (COSTS[0] * columns["fn"][k] + COSTS[1] * columns["fp"][k]) / rows,
+        ends[0],
+        min(ends[1], max(COSTS)),
+    )
 
 
 def test_every_line_of_the_table_is_what_measuring_that_threshold_gives():

@@ -1,4 +1,4 @@
-"""Displays show what an estimator or a summary holds: the curve, the point, the scores, the audit, the rounds."""
+"""Displays show what an estimator or a summary holds: the curve and the point."""
 
 import subprocess
 import sys
@@ -15,11 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from report_summaries import binary_summary, draw_scores, multiclass_summary
-from semisvm import PreferenceSVC, ProgressiveSVC, SupervisedSVC
+from semisvm import PreferenceSVC, SupervisedSVC
 from semisvm.decision import Target
-from semisvm.estimators.progress import RoundRecord
-from semisvm.report import AuditDisplay, OperatingPointDisplay, RoundsDisplay, ScoresDisplay
-from semisvm.report.wording import verdict
+from semisvm.report import OperatingPointDisplay
+from semisvm.tables.sentences import verdict
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +45,9 @@ def cancer():
 
 @pytest.fixture(scope="module")
 def preference(cancer):
-    return make_pipeline(StandardScaler(), PreferenceSVC(min_recall=0.95, random_state=0)).fit(*cancer)
+    return make_pipeline(StandardScaler(), PreferenceSVC(min_recall=0.95, random_state=0)).fit(
+        *cancer
+    )
 
 
 def test_the_curve_is_scikit_learns_precision_recall_curve(ax):
@@ -69,7 +70,8 @@ def test_the_point_drawn_is_the_estimators_own(preference, ax):
 
 def test_on_given_rows_the_point_is_what_predict_gives(preference, ax):
     X, y = load_breast_cancer(return_X_y=True)
-    X, y = X[300:], 1 - y[300:]
+    X = X[300:]
+    y = 1 - y[300:]
     y[:20] = -1  # unlabeled rows are left out
     display = OperatingPointDisplay.from_estimator(preference, X, y, ax=ax)
     known = y != -1
@@ -80,7 +82,7 @@ def test_on_given_rows_the_point_is_what_predict_gives(preference, ax):
 
 def test_the_other_class_is_drawn_with_its_sign_turned(preference, cancer, ax):
     X, y = cancer
-    display = OperatingPointDisplay.from_estimator(preference, X, y, positive=0, ax=ax)
+    display = OperatingPointDisplay.from_estimator(preference, X, y, pos_label=0, ax=ax)
     known = y != -1
     rejected = preference.predict(X[known]) == 0
     assert display.point.recall.value == pytest.approx(rejected[y[known] == 0].mean())
@@ -89,61 +91,20 @@ def test_the_other_class_is_drawn_with_its_sign_turned(preference, cancer, ax):
 def test_each_of_many_classes_has_its_own_picture(ax):
     X, y = load_iris(return_X_y=True)
     model = PreferenceSVC(min_precision=0.9, random_state=0).fit(X, y)
-    display = OperatingPointDisplay.from_estimator(model, positive=2, ax=ax)
+    display = OperatingPointDisplay.from_estimator(model, pos_label=2, ax=ax)
     assert display.point is model.operating_points_[2]
-    AuditDisplay.from_estimator(model, positive=1)
-    with pytest.raises(ValueError, match="positive must name one of the 3 classes"):
+    with pytest.raises(ValueError, match="pos_label must name one of the 3 classes"):
         OperatingPointDisplay.from_estimator(model)
-    with pytest.raises(ValueError, match="positive must name one of the classes"):
-        AuditDisplay.from_estimator(model)
     with pytest.raises(ValueError, match="is not a class"):
-        ScoresDisplay.from_estimator(model, positive="rose")
+        OperatingPointDisplay.from_estimator(model, pos_label="rose")
 
 
 def test_a_constant_has_no_precision_to_mark(ax):
     scores, sign = draw_scores(30, 0.4, 2.0, 0)
-    display = OperatingPointDisplay.from_scores(scores, sign, threshold=np.inf, target=Target(), ax=ax)
+    display = OperatingPointDisplay.from_scores(
+        scores, sign, threshold=np.inf, target=Target(), ax=ax
+    )
     assert display.point_ is None
-
-
-def test_the_spread_counts_every_row_of_each_group(preference, cancer, ax):
-    display = ScoresDisplay.from_estimator(preference, *cancer, ax=ax)
-    labels = {text.get_text() for text in ax.get_legend().get_texts()}
-    y = cancer[1]
-    assert {
-        f"unlabeled ({(y == -1).sum()})",
-        f"labeled negative ({(y == 0).sum()})",
-        f"labeled positive ({(y == 1).sum()})",
-        "threshold",
-    } == labels
-    assert display.threshold == 0
-    assert len(ScoresDisplay.from_estimator(preference).unlabeled) == 0
-
-
-def test_the_audit_has_a_dot_for_each_step_and_measure(preference):
-    display = AuditDisplay.from_estimator(preference)
-    assert len(display.axes_) == 3
-    audit = preference[-1].audit_
-    drawn = [line.get_xdata()[0] for line in display.axes_[1].lines if line.get_marker() == "o"]
-    np.testing.assert_allclose(drawn, [point.recall.value for point in audit.values()])
-    with pytest.raises(ValueError, match="3 axes"):
-        display.plot(display.axes_[0])
-
-
-def test_rounds_draw_the_figures_that_change(cancer):
-    model = make_pipeline(StandardScaler(), ProgressiveSVC(max_rounds=12, pairs_per_round=20)).fit(*cancer)
-    display = RoundsDisplay.from_estimator(model)
-    history = model[-1].history_
-    assert "candidates" in display.columns
-    name = "candidates"
-    line = display.axes_[list(display.columns).index(name)].lines[0]
-    assert line.get_ydata().tolist() == [record.details[name] for record in history if name in record.details]
-    many = RoundsDisplay([RoundRecord(p, k, 1, 0.1, 0.1, None, {"x": k}) for p in "ab" for k in range(3)]).plot()
-    assert [line.get_ydata().tolist() for line in many.axes_[0].lines] == [[0, 1, 2], [0, 1, 2]]
-    one = RoundsDisplay.from_estimator(model, columns=[name])
-    assert one.axes_.size == 1
-    with pytest.raises(ValueError, match="no number called 'nonsense' changes"):
-        one.plot(columns=["nonsense"])
 
 
 def test_a_summary_is_drawn_as_it_is(ax):
@@ -152,45 +113,16 @@ def test_a_summary_is_drawn_as_it_is(ax):
     display = OperatingPointDisplay.from_summary(summary, ax=ax)
     assert display.point is point
     assert len(display.line_.get_xdata()) == len(set(summary.scores["malignant"].labeled))
-    scores = ScoresDisplay.from_summary(summary)
-    assert (scores.threshold, len(scores.unlabeled)) == (point.threshold, 512)
-    assert AuditDisplay.from_summary(summary).audit == summary.audits["malignant"]
-    assert RoundsDisplay.from_summary(summary).columns["n_positive"]["malignant vs benign"][0] == (1, 162)
-
-
-def test_a_summary_is_drawn_on_the_axes_that_are_given():
-    summary = binary_summary()
-    three = Figure().subplots(1, 3)
-    audit = AuditDisplay.from_summary(summary, axes=three)
-    assert list(audit.axes_) == list(three)
-    assert all(ax.lines for ax in three)
-    two = Figure().subplots(1, 2)
-    rounds = RoundsDisplay.from_summary(summary, columns=["n_positive", "threshold"], axes=two)
-    assert list(rounds.axes_) == list(two)
-    assert [ax.get_title() for ax in two] == ["n positive", "threshold"]
-    drawn = two[0].lines[0].get_ydata().tolist()
-    assert drawn == [value for _, value in rounds.columns["n_positive"]["malignant vs benign"]]
-    with pytest.raises(ValueError, match="axes must be 1 axes, one per column, got 2"):
-        RoundsDisplay.from_summary(summary, columns=["n_positive"], axes=two)
-
-
-def test_the_scores_of_a_summary_are_counted_in_as_many_bins_as_asked(ax):
-    display = ScoresDisplay.from_summary(binary_summary(), ax=ax, bins=7)
-    (of_unlabeled, *_) = ax.containers
-    assert len(of_unlabeled) == 7
-    assert sum(bar.get_height() for bar in of_unlabeled) == pytest.approx(1)
-    assert display.ax_ is ax
 
 
 def test_the_class_of_a_summary_to_draw_is_named_where_there_are_several():
     summary = multiclass_summary()
-    display = OperatingPointDisplay.from_summary(summary, positive="virginica")
+    display = OperatingPointDisplay.from_summary(summary, pos_label="virginica")
     assert display.point is summary.operating_points["virginica"]
-    for draw in (OperatingPointDisplay, ScoresDisplay, AuditDisplay):
-        with pytest.raises(ValueError, match="positive must name one of the classes"):
-            draw.from_summary(summary)
-        with pytest.raises(ValueError, match="there is nothing to draw"):
-            draw.from_summary(replace(summary, scores={}, audits={}))
+    with pytest.raises(ValueError, match="pos_label must name one of the classes"):
+        OperatingPointDisplay.from_summary(summary)
+    with pytest.raises(ValueError, match="there is nothing to draw"):
+        OperatingPointDisplay.from_summary(replace(summary, scores={}))
 
 
 def test_what_can_not_be_drawn_is_refused_with_a_sentence(cancer):
@@ -200,8 +132,6 @@ def test_what_can_not_be_drawn_is_refused_with_a_sentence(cancer):
         OperatingPointDisplay.from_estimator(model)
     with pytest.raises(ValueError, match="X and y go together"):
         OperatingPointDisplay.from_estimator(model, X)
-    with pytest.raises(ValueError, match="keeps no audit"):
-        AuditDisplay.from_estimator(model)
     with pytest.raises(NotFittedError):
         OperatingPointDisplay.from_estimator(SupervisedSVC(), X, y)
 
@@ -209,13 +139,11 @@ def test_what_can_not_be_drawn_is_refused_with_a_sentence(cancer):
 def test_matplotlib_is_imported_when_a_picture_is_drawn_and_not_before():
     code = """
 import sys, semisvm.report
-from semisvm.estimators.progress import RoundRecord
-from semisvm.report import RoundsDisplay
-display = RoundsDisplay([RoundRecord("a vs b", k, 1, 0.1, 0.1, None, {"x": k}) for k in range(2)])
+from semisvm.report import OperatingPointDisplay
 assert "matplotlib" not in sys.modules and "jinja2" not in sys.modules
 sys.modules["matplotlib.pyplot"] = None
 try:
-    display.plot()
+    OperatingPointDisplay.from_scores([1.0, -1.0], [1, -1])
 except ImportError as error:
     print(error)
 """

@@ -1,4 +1,6 @@
-"""The page as text: what it says, what it says about missing parts, and that no text of the data becomes markup."""
+"""The page as text: what it says, what it says about missing parts, and that no text of the data
+becomes markup.
+"""
 
 import hashlib
 import re
@@ -7,11 +9,19 @@ from dataclasses import fields, is_dataclass, replace
 import pytest
 
 from report_html import HOSTILE, read_html, without_scripts
-from report_summaries import EMPTY, answer, answers, binary_summary, make_comparison, multiclass_summary
-from semisvm.decision import WITH_UNLABELED, OperatingPoint, choose
+from report_summaries import (
+    EMPTY,
+    answer,
+    answers,
+    binary_summary,
+    make_comparison,
+    multiclass_summary,
+)
+from semisvm.decision import OperatingPoint, Target, choose
+from semisvm.decision.audit import WITH_UNLABELED
 from semisvm.estimators.progress import RoundRecord
 from semisvm.report import SCRIPTS, _asset, render_page, write_page
-from semisvm.report.wording import verdict
+from semisvm.tables.sentences import verdict
 from semisvm.tables.summary import FitSummary
 
 
@@ -26,7 +36,18 @@ def words(page):
 def test_the_target_and_whether_it_is_reached_come_first():
     told = words(render_page(binary_summary()))
     headline = "Reached on the labeled rows, not proven: recall at least 0.97."
-    assert told.index(headline) < told.index("What to do:") < told.index("Where the gain comes from")
+    assert (
+        told.index(headline)
+        < told.index("The numbers ")
+        < told.index("90% interval")
+        < told.index("What to do Next")
+        < told.index("Where the gain comes from")
+        < told.index("Model card Model")
+        < told.index("Notes The unlabeled rows did not help")
+    )
+    page = render_page(binary_summary())
+    assert page.count('class="verdict') == 1  # one box
+    assert "–" not in told
     assert "90% interval 0.861 to 1.000" in told
     assert "cross-fitted" in told
 
@@ -36,7 +57,10 @@ def test_the_target_and_whether_it_is_reached_come_first():
     [
         ({"min_recall": 0.5}, "Reached: recall at least 0.5."),
         ({"min_recall": 0.97}, "Reached on the labeled rows, not proven: recall at least 0.97."),
-        ({"min_precision": 0.99, "min_recall": 0.99}, "Not reached: precision at least 0.99, recall at least 0.99."),
+        (
+            {"min_precision": 0.99, "min_recall": 0.99},
+            "Not reached: precision at least 0.99, recall at least 0.99.",
+        ),
         ({"beta": 2.0}, "The threshold was chosen for this: best F2."),
         ({"level": "certified", "min_recall": 0.5}, "Certified: recall at least 0.5."),
         ({"level": "certified", "min_recall": 0.97}, "Not certified: recall at least 0.97."),
@@ -50,32 +74,48 @@ def test_a_target_whose_interval_goes_below_it_is_not_called_reached_without_say
     point = answer(min_recall=0.97)[0]
     assert point.reached
     assert point.recall.low < 0.97
-    assert f"interval of recall starts at {point.recall.low:.3f}, below 0.97" in verdict(point).sentence
-    assert "takes at least 76, all of them right" in verdict(point).sentence  # 0.97^76 < 0.1 < 0.97^75
+    assert (
+        f"interval of recall starts at {point.recall.low:.3f}, below 0.97"
+        in verdict(point).sentence
+    )
+    assert (
+        "takes at least 76, all of them right" in verdict(point).sentence
+    )  # 0.97^76 < 0.1 < 0.97^75
     assert "semisvm certify start" in verdict(point).advice
     assert "chosen by doubt, so they prove nothing" in verdict(point).advice
 
 
 def test_the_labels_that_would_prove_a_target_are_said_once():
-    """In the reason where the labels are too few for any proof, else in the advice: 30 positives, 2 of them missed."""
+    """In the reason where the labels are too few for any proof, else in the advice: 30
+    positives, 2 of them missed.
+    """
     few = answer(min_recall=0.97)[0]
-    enough = choose([*range(60)], [-1] * 28 + [1, 1] + [-1] * 2 + [1] * 28, min_recall=0.9, costs=(0, 1))
+    enough = choose(
+        [*range(60)], [-1] * 28 + [1, 1] + [-1] * 2 + [1] * 28, Target(min_recall=0.9, costs=(0, 1))
+    )
     assert (few.status, enough.status) == ("unproven", "unproven")
     assert few.reason
     assert not enough.reason
     assert "To prove" not in verdict(few).advice
-    assert "To prove recall 0.9 takes at least 22 positive rows, all of them right." in verdict(enough).advice
+    assert (
+        "To prove recall 0.9 takes at least 22 positive rows, all of them right."
+        in verdict(enough).advice
+    )
 
 
 def test_how_thin_the_evidence_is_stands_in_the_sentence():
-    point = choose([3.0, 2.0, 1.0, 0.0], [1, 1, -1, -1], min_precision=0.95, level="cross-fitted")
+    point = choose(
+        [3.0, 2.0, 1.0, 0.0], [1, 1, -1, -1], Target(min_precision=0.95), level="cross-fitted"
+    )
     assert point.status == "unproven"
     assert point.reason
     assert point.reason in verdict(point).sentence
 
 
 def test_every_part_of_the_summary_is_shown():
-    told = words(render_page(replace(binary_summary(), guard={"choice": "label mean", "own_cost": 0.125})))
+    told = words(
+        render_page(replace(binary_summary(), guard={"choice": "label mean", "own_cost": 0.125}))
+    )
     for part in (
         "wdbc.csv, 569 rows: 57 labeled, 512 unlabeled",
         "The unlabeled rows did not help: the gain comes from the threshold.",
@@ -123,7 +163,9 @@ def test_unlabeled_rows_that_change_nothing_are_said_to():
     summary = binary_summary()
     supervised, threshold, _ = summary.audits["malignant"].items()
     idle = dict([supervised, threshold, (WITH_UNLABELED, threshold[1])])
-    assert "The last step changes nothing" in words(render_page(replace(summary, audits={"malignant": idle})))
+    assert "The last step changes nothing" in words(
+        render_page(replace(summary, audits={"malignant": idle}))
+    )
     assert "The last step changes nothing" not in words(render_page(summary))
 
 
@@ -171,27 +213,41 @@ def test_scores_of_one_class_are_said_to_judge_nothing():
 def test_scores_that_are_not_finite_are_left_out():
     summary = binary_summary()
     sample = summary.scores["malignant"]
-    sample = replace(sample, labeled=(float("nan"), *sample.labeled[1:]), unlabeled=(float("inf"), *sample.unlabeled))
-    assert "Measured on 56 labeled rows" in words(render_page(replace(summary, scores={"malignant": sample})))
+    sample = replace(
+        sample,
+        labeled=(float("nan"), *sample.labeled[1:]),
+        unlabeled=(float("inf"), *sample.unlabeled),
+    )
+    assert "Measured on 56 labeled rows" in words(
+        render_page(replace(summary, scores={"malignant": sample}))
+    )
 
 
 def poison(value):
-    """The same summary with every text hostile, except those of operating points, which are not free texts."""
+    """The same summary with every text hostile, except those of operating points, which are not
+    free texts.
+    """
     if isinstance(value, OperatingPoint):
         return replace(value, reason=HOSTILE)
     if isinstance(value, str):
         return value if value == "cross-fitted" else HOSTILE + value
     if is_dataclass(value):
-        return replace(value, **{one.name: poison(getattr(value, one.name)) for one in fields(value)})
+        return replace(
+            value, **{one.name: poison(getattr(value, one.name)) for one in fields(value)}
+        )
     if isinstance(value, dict):
         return {poison(name): poison(part) for name, part in value.items()}
     return tuple(map(poison, value)) if type(value) is tuple else value
 
 
-@pytest.mark.parametrize("summary", [binary_summary(), multiclass_summary()], ids=["binary", "multiclass"])
+@pytest.mark.parametrize(
+    "summary", [binary_summary(), multiclass_summary()], ids=["binary", "multiclass"]
+)
 def test_no_text_of_the_data_becomes_markup(summary):
     summary = poison(replace(summary, comparison=make_comparison(), guard={"a": "b"}))
-    rounds = tuple(RoundRecord(HOSTILE, k, 1, 0.1, 0.1, None, {HOSTILE: HOSTILE, "x": k}) for k in range(3))
+    rounds = tuple(
+        RoundRecord(HOSTILE, k, 1, 0.1, 0.1, None, {HOSTILE: HOSTILE, "x": k}) for k in range(3)
+    )
     page = without_scripts(render_page(replace(summary, rounds=rounds)))
     tree = read_html(page)
     assert len(list(tree.iter("script"))) == 1 + len(SCRIPTS)
@@ -244,7 +300,9 @@ def test_parameters_can_be_named_as_the_reader_knows_them(tmp_path):
     summary = replace(binary_summary(), notes=("Set `decimal` to ',' to read them as numbers.",))
     plain = write_page(summary, tmp_path / "plain.html").read_text(encoding="utf-8")
     said = write_page(
-        summary, tmp_path / "command.html", reword=lambda sentence: sentence.replace("`decimal`", "--decimal")
+        summary,
+        tmp_path / "command.html",
+        reword=lambda sentence: sentence.replace("`decimal`", "--decimal"),
     ).read_text(encoding="utf-8")
     assert "Set `decimal` to" in plain
     assert "Set --decimal to" in said
@@ -254,11 +312,15 @@ def test_parameters_can_be_named_as_the_reader_knows_them(tmp_path):
 def test_equal_summaries_make_equal_pages_also_after_a_trip_through_json():
     summary = replace(binary_summary(), comparison=make_comparison(-1))
     assert render_page(summary) == render_page(FitSummary.from_json(summary.to_json()))
-    assert render_page(summary) == render_page(replace(binary_summary(), comparison=make_comparison(-1)))
+    assert render_page(summary) == render_page(
+        replace(binary_summary(), comparison=make_comparison(-1))
+    )
 
 
 def test_more_than_two_classes_are_answered_in_their_order():
     names = ("b", "a", "c")
-    summary = replace(multiclass_summary(names), **answers({name: answer() for name in sorted(names)}))
+    summary = replace(
+        multiclass_summary(names), **answers({name: answer() for name in sorted(names)})
+    )
     told = words(render_page(summary))
     assert told.index("Class b") < told.index("Class a") < told.index("Class c")

@@ -2,14 +2,15 @@
 
 import csv
 import json
+import multiprocessing
+import os
 
 import numpy as np
 import pytest
 
 from command_line import copy_fitted_mails, run_command, write_messy
-from semisvm import load
+from semisvm import Campaign, load
 from semisvm.tables.certify import file_digest, load_campaign
-from semisvm.tables.files import model_digest
 
 COLUMNS = ["row", "id", "sent", "country", "size", "subject", "urgent", "drawn", "label"]
 
@@ -53,7 +54,9 @@ def fill_in(path, truth, column="row"):
 def start(capsys, folder, *words, n=20):
     files = (folder / "spam.skops", folder / "mails.csv")
     where = ("--state", folder / "c.campaign", "--out", folder / "batch.csv", "-n", n)
-    return run_command(capsys, "certify", "start", *files, *where, *(words or ("--min-precision", "0.8")))
+    return run_command(
+        capsys, "certify", "start", *files, *where, *(words or ("--min-precision", "0.8"))
+    )
 
 
 def test_the_whole_way_to_a_certified_model(mails, capsys):
@@ -65,7 +68,9 @@ def test_the_whole_way_to_a_certified_model(mails, capsys):
     for number in range(6):
         fill_in(filled, truth)
         batch = folder / f"batch-{number}.csv"
-        done = run_command(capsys, "certify", "tell", folder / "c.campaign", filled, "--out", batch, "--json")
+        done = run_command(
+            capsys, "certify", "tell", folder / "c.campaign", filled, "--out", batch, "--json"
+        )
         filled = batch
         assert done.code == 0
         if json.loads(done.out)["certified"]:
@@ -73,11 +78,27 @@ def test_the_whole_way_to_a_certified_model(mails, capsys):
     shown = run_command(capsys, "certify", "show", folder / "c.campaign")
     assert shown.code == 0
     assert "Certified after" in shown.out
+    rows_file = folder / "rows.csv"
+    written = run_command(capsys, "certify", "rows", folder / "c.campaign", "--out", rows_file)
+    assert written.code == 0
+    assert "Campaigns like this one err in at most 10%" in written.out
+    accepted = read(rows_file)
+    assert {row["why"] for row in accepted} <= {"above the threshold", "found positive"}
+    assert all(
+        truth[int(row["row"]) - 1] == "spam" for row in accepted if row["why"] == "found positive"
+    )
+    assert np.mean([truth[int(row["row"]) - 1] == "spam" for row in accepted]) >= 0.8
+    assert f"{len(accepted)} rows" in written.out
     out = folder / "certified.skops"
-    assert run_command(capsys, "certify", "apply", folder / "c.campaign", "--out", out).code == 0
+    applied = run_command(capsys, "certify", "apply", folder / "c.campaign", "--out", out)
+    assert applied.code == 0
+    assert "Nothing is promised about new rows" in applied.out
     point = load(out).summary.operating_points["spam"]
     assert (point.status, point.level) == ("certified", "certified by sampling")
-    assert run_command(capsys, "predict", out, folder / "mails.csv", "--out", folder / "p.csv").code == 0
+    assert (
+        run_command(capsys, "predict", out, folder / "mails.csv", "--out", folder / "p.csv").code
+        == 0
+    )
     was_open = [row["label"] == "" for row in read_mails(folder)]
     above = np.array([row["above"] == "true" for row in read(folder / "p.csv")]) & was_open
     assert above.sum() == point.sampling.n_accepted
@@ -89,6 +110,17 @@ def test_the_whole_way_to_a_certified_model(mails, capsys):
     )
 
 
+def test_no_rows_are_written_while_nothing_is_certified(mails, capsys):
+    folder, _ = mails
+    assert start(capsys, folder, "--min-recall", "0.8", "--budget", "30", "--one-look").code == 0
+    done = run_command(
+        capsys, "certify", "rows", folder / "c.campaign", "--out", folder / "rows.csv"
+    )
+    assert done.code == 1
+    assert "looked at once, after 30 more labels" in done.out
+    assert not (folder / "rows.csv").exists()
+
+
 def read_mails(folder):
     with open(folder / "mails.csv", newline="", encoding="utf-8-sig") as stream:
         return list(csv.DictReader(stream))
@@ -97,7 +129,8 @@ def read_mails(folder):
 def test_the_batch_holds_cells_and_an_empty_label_but_no_score_and_no_prediction(mails, capsys):
     folder, _ = mails
     start(capsys, folder)
-    rows, whole = read(folder / "batch.csv"), read_mails(folder)
+    rows = read(folder / "batch.csv")
+    whole = read_mails(folder)
     assert list(rows[0]) == COLUMNS
     for row in rows:
         own = whole[int(row["row"]) - 1]
@@ -108,7 +141,9 @@ def test_the_batch_holds_cells_and_an_empty_label_but_no_score_and_no_prediction
 
 
 def test_rows_are_shuffled_inside_a_batch(mails, capsys):
-    """By score the first rows of the sequence would stand first: over several batches they do not."""
+    """By score the first rows of the sequence would stand first: over several batches they do
+    not.
+    """
     from semisvm.tables.batches import write_batch
     from semisvm.tables.certify import load_campaign
 
@@ -135,8 +170,10 @@ def test_dont_know_later_and_corrections(mails, capsys):
     rows[0]["label"] = "ham"
     write(folder / "batch.csv", rows)
     done = run_command(capsys, *tell, "--out", folder / "next.csv", "-n", 6)
-    assert "0 new answers, 1 corrected, 1 left empty, to be asked again." in done.out
-    assert rows[1]["row"] in [row["row"] for row in read(folder / "next.csv")]
+    assert "0 new answers, 1 corrected, 1 left empty, still open." in done.out
+    # Answered rows are not asked again; an open one may be, where the plan still needs it.
+    answered = {row["row"] for row in rows if row is not rows[1]}
+    assert answered.isdisjoint(row["row"] for row in read(folder / "next.csv"))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +194,12 @@ def test_a_bad_answer_is_refused_with_its_line_and_nothing_is_told(mails, capsys
     assert done.code == 2
     assert "bad.csv" in done.err
     assert said in " ".join(done.err.split())
-    assert json.loads(run_command(capsys, "certify", "show", folder / "c.campaign", "--json").out)["n_labels"] == 0
+    assert (
+        json.loads(run_command(capsys, "certify", "show", folder / "c.campaign", "--json").out)[
+            "n_labels"
+        ]
+        == 0
+    )
 
 
 def test_two_answers_for_a_row_and_missing_columns_are_refused(mails, capsys):
@@ -188,7 +230,9 @@ def test_what_was_frozen_must_not_change(mails, capsys):
     assert "the data file has changed since the campaign began" in " ".join(done.err.split())
     (folder / "moved.csv").write_bytes(content)
     assert run_command(capsys, *tell, "--data", folder / "moved.csv").code == 0
-    done = run_command(capsys, "certify", "apply", folder / "c.campaign", "--out", folder / "m.skops")
+    done = run_command(
+        capsys, "certify", "apply", folder / "c.campaign", "--out", folder / "m.skops"
+    )
     assert done.code == 2
     assert "Nothing is certified" in done.err
 
@@ -201,7 +245,17 @@ def test_another_model_is_not_given_the_threshold(mails, capsys):
         fill_in(filled, truth)
         batch = ("--out", folder / f"batch-{number + 1}.csv")
         run_command(capsys, "certify", "tell", folder / "c.campaign", filled, *batch)
-    words = ("--target", "label", "--positive", "spam", "--method", "supervised", "--C", "0.1", "--out")
+    words = (
+        "--target",
+        "label",
+        "--positive",
+        "spam",
+        "--method",
+        "supervised",
+        "--C",
+        "0.1",
+        "--out",
+    )
     other = folder / "other.skops"
     assert run_command(capsys, "fit", folder / "mails.csv", *words, other).code == 0
     apply = ("certify", "apply", folder / "c.campaign", "--out", folder / "m.skops")
@@ -211,31 +265,157 @@ def test_another_model_is_not_given_the_threshold(mails, capsys):
     assert run_command(capsys, *apply).code == 0
 
 
-def test_the_ledger_is_kept_in_the_model_file_and_leaves_its_digest(mails, capsys):
-    folder, _ = mails
+def ledger_of(folder, model="spam.skops"):
+    content = json.loads((folder / f"{model}.ledger").read_text())
+    return content["campaigns"]
+
+
+def answer(capsys, folder, truth, state="c.campaign", batch="batch.csv"):
+    filled = fill_in(folder / batch, truth)
+    assert run_command(capsys, "certify", "tell", folder / state, filled).code == 0
+
+
+def test_the_ledger_is_a_file_beside_the_model_which_stays_as_it_is(mails, capsys):
+    folder, truth = mails
     model = folder / "spam.skops"
-    before, scores = model_digest(model), load(model).decision_function(load_rows(folder))
-    start(capsys, folder)
+    model.chmod(0o600)
+    before = model.read_bytes()
+    done = start(capsys, folder)
+    assert "No earlier campaign is known" in done.out
+    assert "spam.skops.ledger" in done.out
+    answer(capsys, folder, truth)
     done = start(capsys, folder, "--min-recall", "0.8", "--force")
     assert "Campaign 2" in done.out
-    assert "is at most 20%" in done.out
-    assert model_digest(model) == before
-    loaded = load(model)
-    assert [entry["campaign"] for entry in loaded.summary.campaigns] == [1, 2]
-    assert np.array_equal(loaded.decision_function(load_rows(folder)), scores)
+    assert "Of the 2 campaigns on this task together, at most 20%" in done.out
+    assert model.read_bytes() == before
+    assert [entry["answered"] for entry in ledger_of(folder)] == [True, False]
+    assert (folder / "spam.skops.ledger").stat().st_mode & 0o777 == 0o600
+    assert not list(folder.glob(".*"))  # no lock and no unfinished file is left
 
 
-def load_rows(folder):
-    import pandas
+def test_a_campaign_counts_from_its_first_answer(mails, capsys):
+    """One that is abandoned before it costs nothing, wherever its file has gone."""
+    folder, truth = mails
+    start(capsys, folder)
+    done = start(capsys, folder, "--min-precision", "0.7", "--force")
+    assert "Campaign 1" in done.out
+    assert load_campaign(folder / "c.campaign").total_risk == pytest.approx(0.1)
+    answer(capsys, folder, truth)
+    (folder / "c.campaign").unlink()
+    assert "at most 20%" in start(capsys, folder, "--min-recall", "0.8", "--force").out
+    assert [entry["answered"] for entry in ledger_of(folder)] == [False, True, False]
 
-    frame = pandas.read_csv(folder / "mails.csv", encoding="utf-8-sig", dtype=str).head(20)
-    frame["size"] = pandas.to_numeric(frame["size"], errors="coerce")
-    return frame
+
+def test_answers_that_python_saves_count_as_well(mails, capsys):
+    folder, _ = mails
+    start(capsys, folder)
+    campaign = Campaign.load(folder / "c.campaign")
+    campaign.tell(campaign.draw(1), ["spam"])
+    campaign.withdraw(list(campaign.answers))  # it was seen all the same
+    campaign.save(folder / "c.campaign")
+    assert [entry["answered"] for entry in ledger_of(folder)] == [True]
+
+
+def test_a_campaign_knows_of_those_that_were_answered_after_its_start(mails, capsys):
+    folder, truth = mails
+    start(capsys, folder)
+    start_named(capsys, folder, "d")
+    rows = load_campaign(folder / "c.campaign").draw(20)
+    answer(capsys, folder, truth, "d.campaign", "d.csv")
+    first = load_campaign(folder / "c.campaign")
+    assert first.total_risk == pytest.approx(0.2)
+    assert first.draw(20) == rows  # the clocks are those that it began with
+    assert load_campaign(folder / "d.campaign").total_risk == pytest.approx(0.1)
+
+
+@pytest.mark.posix
+def test_two_starts_at_once_are_both_in_the_ledger(mails, capsys):
+    folder, _ = mails
+    context = multiprocessing.get_context("fork")
+    for pair in range(4):
+        names = (f"{pair}-0", f"{pair}-1")
+        starts = [
+            context.Process(target=start_named, args=(capsys, folder, name)) for name in names
+        ]
+        for process in starts:
+            process.start()
+        for process in starts:
+            process.join()
+        assert [process.exitcode for process in starts] == [0, 0]
+        begun = {load_campaign(folder / f"{name}.campaign").ledger[-1]["id"] for name in names}
+        assert begun <= {entry["id"] for entry in ledger_of(folder)}
+    assert len(ledger_of(folder)) == 8
+
+
+def start_named(capsys, folder, name):
+    files = (folder / "spam.skops", folder / "mails.csv", "--min-precision", "0.8")
+    where = ("--state", folder / f"{name}.campaign", "--out", folder / f"{name}.csv")
+    assert run_command(capsys, "certify", "start", *files, *where).code == 0
+
+
+@pytest.mark.posix
+def test_a_kill_between_ledger_and_campaign_leaves_nothing_wrong(mails, capsys, monkeypatch):
+    folder, _ = mails
+    with monkeypatch.context() as patch:
+        patch.setattr(Campaign, "save", lambda *given: os._exit(9))
+        child = multiprocessing.get_context("fork").Process(target=start, args=(capsys, folder))
+        child.start()
+        child.join()
+    assert child.exitcode == 9
+    assert [entry["answered"] for entry in ledger_of(folder)] == [False]
+    assert not (folder / "c.campaign").exists()
+    assert "Campaign 1" in start(capsys, folder).out
+
+
+def test_a_model_without_its_ledger(mails, capsys):
+    """Copied without it, earlier campaigns are named by --after; a campaign whose model is gone
+    says what to do; one whose ledger is gone restores it.
+    """
+    folder, truth = mails
+    start(capsys, folder)
+    answer(capsys, folder, truth)
+    (folder / "spam.skops.ledger").rename(folder / "elsewhere")
+    assert "No earlier campaign is known" in start(capsys, folder, "--min-f", "0.3", "--force").out
+    files = (folder / "spam.skops", folder / "mails.csv", "--min-precision", "0.8")
+    other = ("--state", folder / "d.campaign", "--out", folder / "d.csv")
+    after = ("--after", folder / "c.campaign")
+    assert run_command(capsys, "certify", "start", *files, *other, *after).code == 0
+    (folder / "spam.skops.ledger").unlink()
+    answer(capsys, folder, truth, "d.campaign", "d.csv")
+    assert [entry["answered"] for entry in ledger_of(folder)] == [True, True]
+    campaign = Campaign.load(folder / "c.campaign")
+    (folder / "spam.skops").unlink()
+    campaign.tell(campaign.draw(1), ["ham"])
+    with pytest.warns(UserWarning, match="name its file by `after`"):
+        campaign.save(folder / "c.campaign")
+    campaign.save(folder / "c.campaign")
+    assert Campaign.load(folder / "c.campaign").n_labels == 1
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"campaigns": [{}]}', "[" * 100_000])
+def test_a_damaged_ledger_is_named(mails, capsys, content):
+    folder, _ = mails
+    (folder / "spam.skops.ledger").write_text(content)
+    done = start(capsys, folder)
+    assert done.code == 2
+    assert "the ledger of campaigns can't be read" in done.err
+    assert (folder / "spam.skops.ledger").read_text() == content
 
 
 def test_show_ends_with_1_while_nothing_is_certified(mails, capsys):
     folder, _ = mails
-    start(capsys, folder, "--min-f", "0.6", "--beta", "2", "--claim", "new rows", "--dont-know", "leave out")
+    start(
+        capsys,
+        folder,
+        "--min-f",
+        "0.6",
+        "--beta",
+        "2",
+        "--claim",
+        "new rows",
+        "--dont-know",
+        "leave out",
+    )
     done = run_command(capsys, "certify", "show", folder / "c.campaign", "--json")
     assert done.code == 1
     found = json.loads(done.out)
@@ -244,7 +424,12 @@ def test_show_ends_with_1_while_nothing_is_certified(mails, capsys):
 
 def test_shares_may_be_percentages(mails, capsys):
     folder, _ = mails
-    assert start(capsys, folder, "--min-precision", "80%", "--min-recall", "5%", "--confidence", "95%").code == 0
+    assert (
+        start(
+            capsys, folder, "--min-precision", "80%", "--min-recall", "5%", "--confidence", "95%"
+        ).code
+        == 0
+    )
     campaign = load_campaign(folder / "c.campaign")
     assert (campaign.target.min_precision, campaign.target.min_recall) == (0.8, 0.05)
     assert campaign.confidence == 0.95
@@ -272,22 +457,38 @@ def test_bad_starts_are_refused(mails, capsys):
     rows = [row for row in read_mails(folder) if row["label"]]
     write(folder / "labeled.csv", rows)
     files = (folder / "spam.skops", folder / "labeled.csv", "--min-precision", "0.8")
-    done = run_command(capsys, "certify", "start", *files, "--state", folder / "x", "--out", folder / "y")
+    done = run_command(
+        capsys, "certify", "start", *files, "--state", folder / "x", "--out", folder / "y"
+    )
     assert "every row has a label" in done.err
 
 
 def test_no_output_replaces_an_input(mails, capsys):
-    """Not even with --force: the filled-in file, the campaign, the model and the data would be lost."""
+    """Not even with --force: the filled-in file, the campaign, the model and the data would be
+    lost.
+    """
     folder, truth = mails
-    model, data, state = folder / "spam.skops", folder / "mails.csv", folder / "c.campaign"
+    model = folder / "spam.skops"
+    data = folder / "mails.csv"
+    state = folder / "c.campaign"
     files = ("certify", "start", model, data, "--min-precision", "0.8", "--force")
-    for one, other in ((model, folder / "b.csv"), (state, data), (state, state), (data, folder / "b.csv")):
+    for one, other in (
+        (model, folder / "b.csv"),
+        (state, data),
+        (state, state),
+        (data, folder / "b.csv"),
+    ):
         done = run_command(capsys, *files, "--state", one, "--out", other)
         assert (done.code, "read or written by the same command" in done.err) == (2, True)
     assert start(capsys, folder).code == 0
-    kept = {path: path.read_bytes() for path in (model, data, state, fill_in(folder / "batch.csv", truth))}
+    kept = {
+        path: path.read_bytes()
+        for path in (model, data, state, fill_in(folder / "batch.csv", truth))
+    }
     for path in kept:
-        done = run_command(capsys, "certify", "tell", state, folder / "batch.csv", "--out", path, "--force")
+        done = run_command(
+            capsys, "certify", "tell", state, folder / "batch.csv", "--out", path, "--force"
+        )
         assert "read or written by the same command" in done.err
         assert path == folder / "batch.csv" or run_command(
             capsys, "certify", "apply", state, "--out", path, "--force"
@@ -299,11 +500,30 @@ def test_a_column_called_row_is_left_alone(tmp_path, capsys):
     rng = np.random.default_rng(0)
     x = rng.normal(size=300)
     truth = np.where(x > 0, "yes", "no")
-    rows = [{"row": f"r{i}", "x": f"{x[i]:.4f}", "label": truth[i] if i < 60 else ""} for i in range(300)]
+    rows = [
+        {"row": f"r{i}", "x": f"{x[i]:.4f}", "label": truth[i] if i < 60 else ""}
+        for i in range(300)
+    ]
     write(tmp_path / "t.csv", rows)
-    fit = ("fit", tmp_path / "t.csv", "--target", "label", "--drop", "row", "--method", "supervised")
+    fit = (
+        "fit",
+        tmp_path / "t.csv",
+        "--target",
+        "label",
+        "--drop",
+        "row",
+        "--method",
+        "supervised",
+    )
     assert run_command(capsys, *fit, "--out", tmp_path / "m.skops").code == 0
-    files = (tmp_path / "m.skops", tmp_path / "t.csv", "--state", tmp_path / "c", "--out", tmp_path / "b.csv")
+    files = (
+        tmp_path / "m.skops",
+        tmp_path / "t.csv",
+        "--state",
+        tmp_path / "c",
+        "--out",
+        tmp_path / "b.csv",
+    )
     assert run_command(capsys, "certify", "start", *files, "--min-precision", "0.9").code == 0
     fill_in(tmp_path / "b.csv", truth, column="row_number")
     assert all(row["row"] == f"r{int(row['row_number']) - 1}" for row in read(tmp_path / "b.csv"))
@@ -320,43 +540,64 @@ def test_a_digest_of_a_file_that_is_not_there_is_an_error_with_its_name(tmp_path
 
 
 def answered_by_label_studio(tasks, truth):
-    """What Label Studio exports after people answered: ids and times added, the third task skipped."""
+    """What Label Studio exports after people answered: ids and times added, the third task
+    skipped.
+    """
     for k, task in enumerate(tasks):
         label = "?" if k == 1 else truth[task["data"]["row"] - 1]
-        result = {"id": f"r{k}", "from_name": "label", "to_name": "cells", "type": "choices", "origin": "manual"}
+        result = {
+            "id": f"r{k}",
+            "from_name": "label",
+            "to_name": "cells",
+            "type": "choices",
+            "origin": "manual",
+        }
         done = {"id": k, "completed_by": 1, "lead_time": 4.2, "was_cancelled": k == 2}
         done["result"] = [] if k == 2 else [result | {"value": {"choices": [label]}}]
-        task |= {"id": 100 + k, "project": 3, "predictions": [], "drafts": [], "annotations": [done]}
+        task |= {
+            "id": 100 + k,
+            "project": 3,
+            "predictions": [],
+            "drafts": [],
+            "annotations": [done],
+        }
     return tasks
 
 
-def answered_by_argilla(records, truth):
-    """What `dataset.records.to_json` gives after people answered; the third record has no response."""
-    for k, record in enumerate(records):
-        label = "?" if k == 1 else truth[record["metadata"]["row"] - 1]
-        record["responses"] = {} if k == 2 else {"label": [{"value": label, "user_id": f"user-{k}"}]}
-        record |= {"_server_id": f"server-{k}", "status": "completed"}
-    return records
-
-
 WRONG_CHOICE = {"type": "choices", "value": {"choices": ["spma"]}}
-TOOLS = {"label-studio": answered_by_label_studio, "argilla": answered_by_argilla}
 
 
-@pytest.mark.parametrize("tool", TOOLS)
-def test_a_batch_goes_to_a_labeling_tool_and_its_answers_come_back(mails, capsys, tool):
+def test_a_batch_goes_to_label_studio_and_its_answers_come_back(mails, capsys):
     folder, truth = mails
-    files = ("certify", "start", folder / "spam.skops", folder / "mails.csv", "--state", folder / "c.campaign")
+    files = (
+        "certify",
+        "start",
+        folder / "spam.skops",
+        folder / "mails.csv",
+        "--state",
+        folder / "c.campaign",
+    )
     batch = folder / "batch.json"
-    done = run_command(capsys, *files, "--min-precision", "0.8", "--out", batch, "--format", tool, "-n", "12")
+    done = run_command(
+        capsys,
+        *files,
+        "--min-precision",
+        "0.8",
+        "--out",
+        batch,
+        "--format",
+        "label-studio",
+        "-n",
+        "12",
+    )
     assert done.code == 0
-    assert "Set the project up with" in done.out
+    assert "Set the project of Label Studio up with" in done.out
     entries = json.loads(batch.read_text(encoding="utf-8"))
     assert len(entries) == 12
     assert "score" not in batch.read_text(encoding="utf-8")
-    assert not any(entry.get("annotations") or entry.get("responses") for entry in entries)
+    assert not any(entry.get("annotations") for entry in entries)
     answered = folder / "answered.json"
-    answered.write_text(json.dumps(TOOLS[tool](entries, truth)), encoding="utf-8")
+    answered.write_text(json.dumps(answered_by_label_studio(entries, truth)), encoding="utf-8")
     told = run_command(capsys, "certify", "tell", folder / "c.campaign", answered, "--json")
     found = json.loads(told.out)
     assert (found["n_new"], found["n_empty"]) == (11, 1)
@@ -364,9 +605,13 @@ def test_a_batch_goes_to_a_labeling_tool_and_its_answers_come_back(mails, capsys
     assert sorted(map(str, campaign.labels.values())).count("None") == 1
     # out again, as answers, and into another campaign's file: nothing is new
     export = ("certify", "export", folder / "c.campaign", "--out")
-    assert run_command(capsys, *export, folder / "answers.json", "--format", tool).code == 0
+    assert (
+        run_command(capsys, *export, folder / "answers.json", "--format", "label-studio").code == 0
+    )
     again = json.loads(
-        run_command(capsys, "certify", "tell", folder / "c.campaign", folder / "answers.json", "--json").out
+        run_command(
+            capsys, "certify", "tell", folder / "c.campaign", folder / "answers.json", "--json"
+        ).out
     )
     assert (again["n_new"], again["n_corrected"], again["n_empty"]) == (0, 0, 0)
     assert load_campaign(folder / "c.campaign").labels == campaign.labels
@@ -377,11 +622,24 @@ def test_answers_train_the_next_model(mails, capsys):
     start(capsys, folder)
     export = ("certify", "export", folder / "c.campaign", "--out", folder / "labels.csv")
     assert "Nothing is answered" in run_command(capsys, *export).out
-    run_command(capsys, "certify", "tell", folder / "c.campaign", fill_in(folder / "batch.csv", truth))
+    run_command(
+        capsys, "certify", "tell", folder / "c.campaign", fill_in(folder / "batch.csv", truth)
+    )
     assert "20 rows with their labels" in run_command(capsys, *export).out
     rows = read(folder / "labels.csv")
-    assert all(row["label"] == truth[int(row["row"]) - 1] and row["drawn"] == "by campaign" for row in rows)
-    words = ("--target", "label", "--positive", "spam", "--method", "supervised", "--out", folder / "next.skops")
+    assert all(
+        row["label"] == truth[int(row["row"]) - 1] and row["drawn"] == "by campaign" for row in rows
+    )
+    words = (
+        "--target",
+        "label",
+        "--positive",
+        "spam",
+        "--method",
+        "supervised",
+        "--out",
+        folder / "next.skops",
+    )
     assert run_command(capsys, "fit", folder / "mails.csv", folder / "labels.csv", *words).code == 0
 
 
@@ -390,8 +648,8 @@ def test_answers_train_the_next_model(mails, capsys):
     [
         ("{", "this is not JSON"),
         ("{}", "not a list of tasks"),
-        ('[{"data": {"text": "x"}}]', "entry 1 is neither a task"),
-        ('[{"metadata": {"row": 1}, "responses": 3}]', "entry 1 is neither a task"),
+        ('[{"data": {"text": "x"}}]', "entry 1 is not a task of Label Studio"),
+        ('[{"metadata": {"row": 1}, "responses": 3}]', "entry 1 is not a task of Label Studio"),
         ('[{"data": {"row": "x"}, "annotations": []}]', "'x' is not a row number"),
         (
             json.dumps([{"data": {"row": 5}, "annotations": [{"result": [WRONG_CHOICE]}]}]),
@@ -406,3 +664,28 @@ def test_a_strange_export_is_refused_in_one_sentence(mails, capsys, content, sai
     done = run_command(capsys, "certify", "tell", folder / "c.campaign", folder / "x.json")
     assert done.code == 2
     assert said in done.err
+
+
+def test_answers_of_two_people_and_the_error_rate_of_a_campaign(mails, capsys):
+    folder, truth = mails
+    done = start(capsys, folder, "--min-precision", "0.8", "--error-rate", "2%", n=20)
+    assert done.code == 0, done.err
+    batch = fill_in(folder / "batch.csv", truth)
+    where = ("--out", folder / "bob.csv")
+    tell = ("certify", "tell", folder / "c.campaign")
+    assert run_command(capsys, *tell, batch, *where, "--annotator", "Ann").code == 0
+    again = fill_in(folder / "bob.csv", truth)
+    done = run_command(capsys, *tell, again, "--annotator", "Bob")
+    assert done.code == 0, done.err
+    campaign = load_campaign(folder / "c.campaign")
+    assert campaign.error_rate == 0.02
+    assert set(campaign.agreement().by_annotator) == {"Ann", "Bob"}
+
+    # Bob's rows were drawn for nobody in particular: those of --out are for whoever is named.
+    run_command(capsys, *tell, "--out", folder / "cy.csv", "-n", 20, "--annotator", "Cy")
+    numbers = {row["row"] for row in read(folder / "cy.csv")}
+    known = {row["row"] for path in (batch, again) for row in read(path)}
+    assert len(numbers & known) == 2
+    done = run_command(capsys, *tell, fill_in(folder / "cy.csv", truth), "--annotator", "Cy")
+    assert "2 rows answered by two people: 2 alike" in done.out
+    assert "a yes to 2.0% of the rows that are negative" in done.out

@@ -12,13 +12,13 @@ from sklearn.preprocessing import scale
 from command_line import run_command
 from semisvm import PreferenceSVC, SupervisedSVC
 from semisvm.errors import DataError
-from semisvm.tables.first_screen import first_screen
 from semisvm.tables.fit import check_sample, fit_model, may_certify
 from semisvm.tables.fit_folder import fit_folder, read_folder
 from semisvm.tables.held_out import make_bench
 from semisvm.tables.label import suggest_rows, write_suggestions
 from semisvm.tables.methods import Settings
 from semisvm.tables.read_training import read_training
+from semisvm.tables.sentences import first_screen
 from semisvm.tables.training import name_drawn_column
 
 UNTUNED = {"C": 1.0, "gamma": 0.1}  # tuning is not what these tests are about, and takes its time
@@ -42,8 +42,8 @@ def story(tmp_path_factory):
     whole = write_cancer(folder / "data.csv")
     training = read_training([folder / "data.csv"], "kind", positive="bad")
     fitted = fit_model(training, Settings(**UNTUNED), method="supervised")
-    found = suggest_rows(fitted.model, folder / "data.csv", 120)
-    write_suggestions(fitted.model, found, folder / "more.csv", force=False)
+    found = suggest_rows(fitted, folder / "data.csv", 120)
+    write_suggestions(fitted, found, folder / "more.csv", force=False)
     more = pandas.read_csv(folder / "more.csv")
     more["kind"] = [whole["kind"][one.row - 1] for one in found]
     more.to_csv(folder / "more.csv", index=False)
@@ -56,7 +56,9 @@ def read(folder, *names, **options):
 
 
 def test_the_class_to_look_for_is_the_rarer_one_of_the_random_labels(tmp_path):
-    """Rows of a campaign are mostly of the class that is looked for: they must not make it the frequent one."""
+    """Rows of a campaign are mostly of the class that is looked for: they must not make it the
+    frequent one.
+    """
     whole = write_cancer(tmp_path / "data.csv")
     assert read_training([tmp_path / "data.csv"], "kind").classes.names == ("good", "bad")
     bad = whole[whole["kind"] == "bad"].assign(drawn="by campaign")
@@ -66,13 +68,16 @@ def test_the_class_to_look_for_is_the_rarer_one_of_the_random_labels(tmp_path):
     assert both.classes.names == ("good", "bad")
     assert sum(both.class_counts.values()) == both.measures.sum()
     (tmp_path / "folder").mkdir()
-    pandas.read_csv(tmp_path / "data.csv").assign(drawn="").to_csv(tmp_path / "folder" / "data.csv", index=False)
+    pandas.read_csv(tmp_path / "data.csv").assign(drawn="").to_csv(
+        tmp_path / "folder" / "data.csv", index=False
+    )
     bad.to_csv(tmp_path / "folder" / "labels.csv", index=False)
     folder = read_folder(tmp_path / "folder", "kind")
     assert folder.classes.names == ("good", "bad")
     assert folder.class_counts == both.class_counts
-    summary = fit_model(both, Settings(**UNTUNED), method="supervised").model.summary
-    n, more = both.measures.sum(), both.n_labeled - both.measures.sum()
+    summary = fit_model(both, Settings(**UNTUNED), method="supervised").summary
+    n = both.measures.sum()
+    more = both.n_labeled - both.measures.sum()
     assert re.match(
         rf"Looking for: bad \(the rarer class; 3\d% of {n} labeled rows; {more} more only train\)",
         first_screen(summary).lines[0],
@@ -87,7 +92,7 @@ def test_suggest_says_how_its_rows_were_drawn_and_fit_understands_it(story):
     assert any("Not drawn at random: 120 labeled rows." in note for note in training.notes)
     for method in ("preference", "supervised", "transductive"):
         fitted = fit_model(training, Settings(min_recall=0.8, **UNTUNED), method=method)
-        summary = fitted.model.summary
+        summary = fitted.summary
         assert summary.operating_points["bad"].counts.rows == 150
         assert {point.counts.rows for point in summary.audits["bad"].values()} == {150}
         assert len(summary.scores["bad"].labeled) == 150
@@ -107,41 +112,47 @@ def test_without_the_marks_the_check_speaks_up_and_no_certificate_is_given(story
     assert int(training.measures.sum()) == 270
     asked = {"min_recall": 0.8, "confidence": 0.9}
     refused = fit_model(training, Settings(**asked, **UNTUNED))
-    notes = " ".join(refused.model.summary.notes)
+    notes = " ".join(refused.summary.notes)
     assert "do not look like a random sample of the pool" in notes
     assert "Certify by sampling instead" in notes
     assert "No certificate is given" in notes
-    assert refused.model.summary.operating_points["bad"].level == "cross-fitted"
-    assert not refused.reached
+    assert refused.summary.operating_points["bad"].level == "cross-fitted"
+    assert not refused.summary.reached
     insisted = fit_model(training, Settings(**asked, **UNTUNED, trust_labels=True))
-    assert insisted.model.summary.operating_points["bad"].level == "certified"
-    assert any("It rests on your word" in note for note in insisted.model.summary.notes)
+    assert insisted.summary.operating_points["bad"].level == "certified"
+    assert any("It rests on your word" in note for note in insisted.summary.notes)
 
 
 def test_with_the_marks_a_certificate_rests_on_half_of_the_random_rows(story):
-    fitted = fit_model(read(story, "data.csv", "more.csv"), Settings(min_recall=0.8, confidence=0.9, **UNTUNED))
-    assert not fitted.was_refused
-    point = fitted.model.summary.operating_points["bad"]
+    fitted = fit_model(
+        read(story, "data.csv", "more.csv"), Settings(min_recall=0.8, confidence=0.9, **UNTUNED)
+    )
+    assert not fitted.summary.was_refused
+    point = fitted.summary.operating_points["bad"]
     assert point.level == "certified"
     assert abs(point.counts.rows - 75) <= 1
 
 
 def test_the_column_may_be_named_merged_into_the_data_or_be_a_feature(story, tmp_path):
-    merged = pandas.concat([pandas.read_csv(story / "data.csv"), pandas.read_csv(story / "more.csv")])
+    merged = pandas.concat(
+        [pandas.read_csv(story / "data.csv"), pandas.read_csv(story / "more.csv")]
+    )
     merged.to_csv(tmp_path / "merged.csv", index=False)
     training = read(tmp_path, "merged.csv")
     assert int(training.measures.sum()) == 150
-    assert "drawn" not in training.rows.columns
+    assert "drawn" not in training.rows.schema.names
     merged.rename(columns={"drawn": "how"}).to_csv(tmp_path / "how.csv", index=False)
     assert int(read(tmp_path, "how.csv", drawn="how").measures.sum()) == 150
     assert int(read(tmp_path, "how.csv", drop=["how"]).measures.sum()) == 270
     feature = merged.assign(drawn=np.where(np.arange(len(merged)) % 2, "left", "right"))
     feature.to_csv(tmp_path / "feature.csv", index=False)
     training = read(tmp_path, "feature.csv")
-    assert "drawn" in training.rows.columns
+    assert "drawn" in training.rows.schema.names
     assert training.at_random is None
-    assert "drawn" in read(tmp_path, "merged.csv", types={"drawn": "category"}).rows.columns
-    with pytest.raises(DataError, match="'right' in column 'drawn' does not say how the row was drawn"):
+    assert "drawn" in read(tmp_path, "merged.csv", types={"drawn": "category"}).rows.schema.names
+    with pytest.raises(
+        DataError, match="'right' in column 'drawn' does not say how the row was drawn"
+    ):
         read(tmp_path, "feature.csv", drawn="drawn")
     with pytest.raises(DataError, match="no column 'hwo'"):
         read(tmp_path, "how.csv", drawn="hwo")
@@ -155,7 +166,8 @@ def test_a_folder_says_as_files_do_how_many_rows_were_chosen(story, tmp_path, mo
     folder.mkdir()
     for name in ("data.csv", "more.csv"):
         (folder / name).write_bytes((story / name).read_bytes())
-    whole, found = read(story, "data.csv", "more.csv"), read_folder(folder, "kind", positive="bad")
+    whole = read(story, "data.csv", "more.csv")
+    found = read_folder(folder, "kind", positive="bad")
     assert found.notes == whole.notes[1:]  # the first is about rows that occur twice
     assert found.notes[0].startswith("Not drawn at random: 120 labeled rows. ")
     assert int((found.codes >= 0).sum()) - int(found.measures.sum()) == 120
@@ -164,7 +176,9 @@ def test_a_folder_says_as_files_do_how_many_rows_were_chosen(story, tmp_path, mo
     assert read_folder(folder, "kind", positive="bad").features() == whole.features()
     monkeypatch.setattr("semisvm.tables.fit_folder.MOST_LABELED_KEPT", 100)
     (note,) = read_folder(folder, "kind", positive="bad").notes
-    about, of = map(int, re.match(r"Not drawn at random: about (\d+) of (\d+) labeled rows", note).groups())
+    about, of = map(
+        int, re.match(r"Not drawn at random: about (\d+) of (\d+) labeled rows", note).groups()
+    )
     assert of == whole.n_labeled
     assert abs(about - 120) < 4 * of * np.sqrt(0.25 / 100)
     with pytest.raises(DataError, match="there is no column 'how'"):
@@ -174,15 +188,24 @@ def test_a_folder_says_as_files_do_how_many_rows_were_chosen(story, tmp_path, mo
 
 
 def test_the_check_of_labels_without_marks_speaks_up_in_folders_too(story, tmp_path):
-    for name in ("data.csv", "unmarked.csv"):
-        (tmp_path / name).write_bytes((story / name).read_bytes())
-    found = fit_folder(read_folder(tmp_path, "kind", positive="bad"), Settings(), method="supervised")
-    assert found.model.summary.is_fair_sample is False
-    assert any("do not look like a random sample" in note for note in found.model.summary.notes)
+    # A folder keeps rows that occur twice: the suggested ones leave the file that they are from.
+    data = pandas.read_csv(story / "data.csv")
+    unmarked = pandas.read_csv(story / "unmarked.csv")
+    features = [name for name in data.columns if name != "kind"]
+    both = data[features].merge(unmarked[features].drop_duplicates(), how="left", indicator=True)
+    data[(both["_merge"] == "left_only").to_numpy()].to_csv(tmp_path / "data.csv", index=False)
+    unmarked.to_csv(tmp_path / "unmarked.csv", index=False)
+    found = fit_folder(
+        read_folder(tmp_path, "kind", positive="bad"), Settings(), method="supervised"
+    )
+    assert found.summary.is_fair_sample is False
+    assert any("do not look like a random sample" in note for note in found.summary.notes)
 
 
 def test_a_column_that_says_something_else_is_a_feature_of_a_folder_and_all_files_need_it(tmp_path):
-    rows = "".join(f"{k % 7},{['pen', 'ink'][k % 3 > 0]},{'xz'[k % 2] if k < 20 else ''}\n" for k in range(40))
+    rows = "".join(
+        f"{k % 7},{['pen', 'ink'][k % 3 > 0]},{'xz'[k % 2] if k < 20 else ''}\n" for k in range(40)
+    )
     (tmp_path / "a.csv").write_text("a,drawn,y\n" + rows)
     (tmp_path / "b.csv").write_text("a,drawn,y\n" + rows)
     assert read_folder(tmp_path, "y").features() == [("a", "number", ""), ("drawn", "category", "")]
@@ -203,7 +226,15 @@ def test_the_command_takes_the_column_and_the_insistence(story, tmp_path, capsys
     def run(*words):
         return run_command(capsys, *words)
 
-    data = ("fit", story / "data.csv", story / "unmarked.csv", "--target", "kind", "--positive", "bad")
+    data = (
+        "fit",
+        story / "data.csv",
+        story / "unmarked.csv",
+        "--target",
+        "kind",
+        "--positive",
+        "bad",
+    )
     asked = ("--min-recall", "0.8", "--confidence", "0.9", "--C", "1", "--gamma", "0.1")
     refused = run(*data, *asked, "--out", tmp_path / "a.skops")
     assert refused.code == 1
@@ -211,9 +242,20 @@ def test_the_command_takes_the_column_and_the_insistence(story, tmp_path, capsys
     assert "say so (--trust-labels)" in " ".join(refused.out.split())
     insisted = run(*data, *asked, "--trust-labels", "--out", tmp_path / "b.skops")
     assert "rests on your word" in " ".join(insisted.out.split())
-    suggested = run("suggest", tmp_path / "a.skops", story / "data.csv", "--out", tmp_path / "s.csv")
+    suggested = run(
+        "suggest", tmp_path / "a.skops", story / "data.csv", "--out", tmp_path / "s.csv"
+    )
     assert "semisvm certify start" in suggested.out
-    both = (story / "data.csv", story / "more.csv", "--target", "kind", "--positive", "bad", "--drawn", "drawn")
+    both = (
+        story / "data.csv",
+        story / "more.csv",
+        "--target",
+        "kind",
+        "--positive",
+        "bad",
+        "--drawn",
+        "drawn",
+    )
     done = run("fit", *both, "--out", tmp_path / "c.skops", "--method", "supervised", "--details")
     assert "Not drawn at random: 120 labeled rows." in " ".join(done.out.split())
 
@@ -222,14 +264,18 @@ def test_the_command_takes_the_column_and_the_insistence(story, tmp_path, capsys
 
 
 def test_marks_keep_promises_true_and_without_them_the_check_refuses():
-    """Is it an eight? 200 random and 150 suggested labels in a pool of 1,000 digits; 797 hidden ones tell the truth."""
+    """Is it an eight? 200 random and 150 suggested labels in a pool of 1,000 digits; 797 hidden
+    ones tell the truth.
+    """
     X, y = load_digits(return_X_y=True)
-    X, is_eight = scale(X), y == 8
+    X = scale(X)
+    is_eight = y == 8
     settings = Settings(kernel="rbf", min_recall=0.7, confidence=0.9)
     n_certified = n_false = n_refused = n_alarms = 0
     for seed in range(20):
         order = np.random.default_rng(seed).permutation(len(X))
-        pool, hidden = order[:1000], order[1000:]
+        pool = order[:1000]
+        hidden = order[1000:]
         codes = np.where(np.arange(1000) < 200, is_eight[pool], -1)
         is_random = codes >= 0
         first = SupervisedSVC().fit(X[pool], codes)
@@ -238,9 +284,13 @@ def test_marks_keep_promises_true_and_without_them_the_check_refuses():
         codes[chosen] = is_eight[pool[chosen]]
         labels = pandas.Categorical.from_codes(codes, ["no", "yes"])
         n_alarms += not check_sample(X[pool], labels, is_random, settings).is_fair
-        n_refused += not may_certify(check_sample(X[pool], labels, codes >= 0, settings), settings)[0]
+        n_refused += not may_certify(check_sample(X[pool], labels, codes >= 0, settings), settings)[
+            0
+        ]
         model = PreferenceSVC(min_recall=0.7, confidence=0.9, random_state=seed)
-        with warnings.catch_warnings():  # a draw with too few eights among the labels of the certificate gets none
+        with (
+            warnings.catch_warnings()
+        ):  # a draw with too few eights among the labels of the certificate gets none
             warnings.simplefilter("ignore", UserWarning)
             model.fit(X[pool], codes, random_sample=is_random)
         n_certified += model.operating_point_.status == "certified"

@@ -1,4 +1,6 @@
-"""A model on other rows: the target of the fit is what is measured, and the report says which figures are whose."""
+"""A model on other rows: the target of the fit is what is measured, and the report says which
+figures are whose.
+"""
 
 from dataclasses import replace
 
@@ -6,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from semisvm.decision.audit import judge
 from semisvm.estimators.progress import RoundRecord
 from semisvm.report import render_page
 from semisvm.tables.evaluate import SEEN, evaluate_file, summary_on
@@ -18,7 +21,9 @@ def write_three(path, n_rows, seed, share_labeled):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 3, n_rows)
     X = rng.normal(size=(n_rows, 3)) + 1.5 * np.eye(3)[codes]
-    labels = np.where(rng.random(n_rows) < share_labeled, np.array(["red", "green", "blue"])[codes], "")
+    labels = np.where(
+        rng.random(n_rows) < share_labeled, np.array(["red", "green", "blue"])[codes], ""
+    )
     pd.DataFrame(X, columns=list("abc")).assign(y=labels).to_csv(path, index=False)
     return path
 
@@ -27,7 +32,7 @@ def write_three(path, n_rows, seed, share_labeled):
 def three(tmp_path_factory):
     folder = tmp_path_factory.mktemp("three")
     rows = write_three(folder / "fit.csv", 200, 0, 0.5)
-    model = fit_model(read_training([rows], "y"), Settings(min_precision=0.8)).model
+    model = fit_model(read_training([rows], "y"), Settings(min_precision=0.8))
     return model, write_three(folder / "held-out.csv", 400, 1, 0.8)
 
 
@@ -44,7 +49,9 @@ def test_of_several_classes_what_was_asked_is_measured_on_the_rows_above_each_th
         assert found.points[name].counts.tp == (is_above & (frame["y"] == name)).sum()
     assert found.below_all == (scores.max(axis=1) < 0).sum() > 0
     assert found.confusion.sum() == len(frame)
-    assert "A row that is above none still gets the label of the nearest class" in " ".join(model.summary.notes)
+    assert "A row that is above none still gets the label of the nearest class" in " ".join(
+        model.summary.notes
+    )
 
 
 def test_figures_on_the_file_of_the_fit_are_said_to_be_too_good(three):
@@ -58,16 +65,21 @@ def test_nothing_is_measured_on_rows_that_were_not_drawn_at_random(three, tmp_pa
     model, path = three
     frame = pd.read_csv(path, keep_default_na=False)
     chosen = np.arange(len(frame)) % 3 == 0
-    marked = frame.assign(drawn=np.where(chosen, np.where(chosen.cumsum() % 2, "by doubt", "by campaign"), ""))
+    marked = frame.assign(
+        drawn=np.where(chosen, np.where(chosen.cumsum() % 2, "by doubt", "by campaign"), "")
+    )
     marked.to_csv(tmp_path / "marked.csv", index=False)
     frame[~chosen].to_csv(tmp_path / "random.csv", index=False)
-    found, fair = evaluate_file(model, tmp_path / "marked.csv"), evaluate_file(model, tmp_path / "random.csv")
+    found = evaluate_file(model, tmp_path / "marked.csv")
+    fair = evaluate_file(model, tmp_path / "random.csv")
     assert found.points == fair.points
     assert found.not_at_random == (chosen & (frame["y"] != "")).sum()
     assert found.unlabeled == (frame["y"] == "").sum()
     told = summary_on(model, tmp_path / "marked.csv").notes[0]
     assert f"(not on {found.not_at_random} more that were not drawn at random)" in told
-    marked.assign(drawn="left").to_csv(tmp_path / "other.csv", index=False)  # another meaning: the column is ignored
+    marked.assign(drawn="left").to_csv(
+        tmp_path / "other.csv", index=False
+    )  # another meaning: the column is ignored
     assert evaluate_file(model, tmp_path / "other.csv").points == evaluate_file(model, path).points
 
 
@@ -79,7 +91,9 @@ def test_a_report_on_other_rows_says_which_figures_are_of_the_fit(three):
     assert summary.audits == model.summary.audits
     first, *rest = summary.notes
     seen = evaluate_file(model, path)
-    assert first.startswith(f"The operating point and the scores are measured on the {seen.rows} labeled rows")
+    assert first.startswith(
+        f"The operating point and the scores are measured on the {seen.rows} labeled rows"
+    )
     assert "the audit, the method and the model card are those of the fit" in first
     assert all(note.startswith("About the fit: ") for note in rest)
     assert summary.operating_points == seen.points
@@ -94,6 +108,21 @@ def test_alternatives_that_were_tried_are_not_shown_as_rounds(three):
     assert "Ways to use the unlabeled rows" in page
     assert "What each round did" not in page
     assert '"rounds":[]' in page  # no line is drawn from one alternative to the next
-    records = tuple(RoundRecord("red vs rest", k, 1, 0.1, 0.1, details={"loss": 2.0 - k}) for k in (0, 1))
+    records = tuple(
+        RoundRecord("red vs rest", k, 1, 0.1, 0.1, details={"loss": 2.0 - k}) for k in (0, 1)
+    )
     rounds = render_page(replace(model.summary, rounds=records))
     assert "What each round did" in rounds
+
+
+def test_a_share_is_never_above_1():
+    """Weights of 1 / (2 * 3) and 1 / (2 * 49) add up to 1.0000000000000002."""
+    sizes = [(a, b) for a in range(1, 60) for b in range(1, 60)]
+    found = []
+    for a, b in sizes:
+        codes = np.repeat([0, 1], [a, b])
+        merit = judge(codes, codes, ("no", "yes"))
+        found.append(merit.mean)
+        assert merit.estimate().value == pytest.approx(1)
+        assert all(0 <= end <= 1 for end in merit.estimate())
+    assert max(found) > 1  # what is cut

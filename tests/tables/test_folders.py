@@ -1,4 +1,6 @@
-"""Tables of numbers on disk: the rows and classes of the table, from a file or a folder, with errors that say where."""
+"""Tables of numbers on disk: the rows and classes of the table, from a file or a folder, with
+errors that say where.
+"""
 
 import numpy as np
 import pandas as pd
@@ -113,11 +115,15 @@ def test_a_column_that_is_empty_in_one_file_keeps_its_kind(frame, tmp_path):
 def test_a_folder_of_files_that_differ_is_refused_by_name(frame, tmp_path):
     folder = write_parts(frame, tmp_path / "t", 3)
     frame[200:400].assign(a="high").to_parquet(folder / "part-001.parquet")
-    with pytest.raises(DataError, match=r"part-001.*column 'a' holds text here and numbers in part-000"):
+    with pytest.raises(
+        DataError, match=r"part-001.*column 'a' holds text here and numbers in part-000"
+    ):
         table_of(open_rows(folder))
     frame[200:400].to_csv(folder / "part-003.csv", index=False)
     frame[200:400].to_parquet(folder / "part-001.parquet")
-    with pytest.raises(DataError, match=r"part-003.*holds text here and numbers .* Write all files in one format"):
+    with pytest.raises(
+        DataError, match=r"part-003.*holds text here and numbers .* Write all files in one format"
+    ):
         table_of(open_rows(folder))
     (folder / "part-003.csv").unlink()
     frame[200:400].drop(columns="b").to_parquet(folder / "part-001.parquet")

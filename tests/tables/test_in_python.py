@@ -1,4 +1,6 @@
-"""The command's work in Python: comparing methods on rows in memory, and reports of any fitted classifier."""
+"""The command's work in Python: comparing methods on rows in memory, and reports of any fitted
+classifier.
+"""
 
 import numpy as np
 import pandas as pd
@@ -30,13 +32,17 @@ def moons():
 def test_two_classes_are_compared_by_the_area_under_the_roc_curve(moons):
     X, _, hidden = moons
     X = StandardScaler().fit_transform(X)
-    found = semisvm.compare(X, hidden, methods=["supervised", "self-training"], tune=False, random_state=3)
+    found = semisvm.compare(
+        X, hidden, methods=["supervised", "self-training"], tune=False, random_state=3
+    )
     scores = np.empty(200)
     for train, test in SemiSupervisedKFold(5, shuffle=True, random_state=3).split(X, hidden):
         model = semisvm.SupervisedSVC(kernel="rbf").fit(X[train], hidden[train])
         scores[test] = model.decision_function(X[test])
     labeled = hidden >= 0
-    assert found.methods[0].merit.value == pytest.approx(roc_auc_score(hidden[labeled], scores[labeled]), abs=0.02)
+    assert found.methods[0].merit.value == pytest.approx(
+        roc_auc_score(hidden[labeled], scores[labeled]), abs=0.02
+    )
     assert "self-training" in str(found)
     assert found.verdict in str(found)
 
@@ -44,7 +50,8 @@ def test_two_classes_are_compared_by_the_area_under_the_roc_curve(moons):
 def test_a_comparison_by_costs_counts_what_errors_cost(moons):
     X, _, hidden = moons
     once, twice = (
-        semisvm.compare(X, hidden, methods=["supervised"], tune=False, costs={0: price, 1: price}) for price in (1, 2)
+        semisvm.compare(X, hidden, methods=["supervised"], tune=False, costs={0: price, 1: price})
+        for price in (1, 2)
     )
     assert once.measure == twice.measure == "cost"
     n_errors = -once.methods[0].merit.value * 60
@@ -56,7 +63,9 @@ def test_a_comparison_by_ranking_does_not_depend_on_names_marker_or_positive_cla
     X, _, hidden = moons
     names = np.array(["no", "yes", "none"])[hidden]
     plain = semisvm.compare(X, hidden, methods=["self-training"], tune=False)
-    named = semisvm.compare(X, names, methods=["self-training"], tune=False, unlabeled="none", pos_label="no")
+    named = semisvm.compare(
+        X, names, methods=["self-training"], tune=False, unlabeled="none", pos_label="no"
+    )
     for one, other in zip(plain.methods, named.methods, strict=True):
         assert one.merit.value == pytest.approx(other.merit.value, abs=1e-3)
 
@@ -65,10 +74,13 @@ def test_a_comparison_uses_as_many_unlabeled_rows_as_it_may(moons):
     X, _, hidden = moons
 
     def merits(most):
-        found = semisvm.compare(X, hidden, methods=["self-training"], tune=False, max_unlabeled=most)
+        found = semisvm.compare(
+            X, hidden, methods=["self-training"], tune=False, max_unlabeled=most
+        )
         return [one.merit for one in found.methods]
 
-    whole, few = merits(5000), merits(20)
+    whole = merits(5000)
+    few = merits(20)
     assert merits(140) == whole  # there are no more
     assert few[0] == whole[0]  # the supervised method uses none
     assert few[1] != whole[1]
@@ -100,7 +112,9 @@ def test_a_frame_of_mixed_columns_is_compared_as_the_command_would():
     assert training.left_out == {"row": "numbers the rows"}
 
 
-@pytest.mark.parametrize("make", [lambda: semisvm.SupervisedSVC(), lambda: LogisticRegression(), lambda: SVC()])
+@pytest.mark.parametrize(
+    "make", [lambda: semisvm.SupervisedSVC(), lambda: LogisticRegression(), lambda: SVC()]
+)
 def test_the_report_of_any_classifier_has_its_figures(tmp_path, moons, make):
     X, y, _ = moons
     model = make_pipeline(make()).fit(X[:100], y[:100])
@@ -131,11 +145,18 @@ def test_the_report_of_rows_with_another_marker_replaces_a_file_only_by_force(tm
 
 def test_several_classes_and_targets_of_the_fit_are_reported(tmp_path):
     X, y = load_iris(return_X_y=True)
-    summary = summarize_estimator(LogisticRegression(max_iter=1000).fit(X[::2], y[::2]), X[1::2], y[1::2])
+    summary = summarize_estimator(
+        LogisticRegression(max_iter=1000).fit(X[::2], y[::2]), X[1::2], y[1::2]
+    )
     assert list(summary.operating_points) == ["0", "1", "2"]
     moons, labels = make_moons(300, noise=0.2, random_state=0)
     model = semisvm.PreferenceSVC(min_recall=0.9, random_state=0).fit(moons[:100], labels[:100])
-    assert summarize_estimator(model, moons[100:], labels[100:]).operating_points["1"].target.min_recall == 0.9
+    assert (
+        summarize_estimator(model, moons[100:], labels[100:])
+        .operating_points["1"]
+        .target.min_recall
+        == 0.9
+    )
     with pytest.raises(DataError, match="y holds the label '7', which is not a class of the model"):
         summarize_estimator(model, moons[:2], np.array([7, 1]))
     with pytest.raises(DataError, match="No row of class '2' has a label"):
@@ -156,12 +177,14 @@ def test_scores_of_unlabeled_rows_are_leads_as_those_of_labeled_rows_are():
 def test_the_report_of_a_table_model_or_a_pipeline_knows_what_was_asked_of_it(moons):
     X, y, hidden = moons
     rows = training_of(pd.DataFrame(X, columns=["a", "b"]), hidden, pos_label=1)
-    model = fit_model(rows, Settings(min_recall=0.8), method="preference").model
+    model = fit_model(rows, Settings(min_recall=0.8), method="preference")
     summary = summarize_estimator(model, pd.DataFrame(X, columns=["a", "b"])[60:], y[60:])
     assert summary.operating_points["1"].target.min_recall == 0.8
     assert summary.audits == model.summary.audits
     assert summary.rounds == model.summary.rounds
-    pipeline = make_pipeline(StandardScaler(), semisvm.PreferenceSVC(min_recall=0.8, random_state=0)).fit(X, hidden)
+    pipeline = make_pipeline(
+        StandardScaler(), semisvm.PreferenceSVC(min_recall=0.8, random_state=0)
+    ).fit(X, hidden)
     summary = summarize_estimator(pipeline, X[60:], y[60:])
     assert summary.operating_points["1"].target.min_recall == 0.8
     assert list(summary.audits["1"]) == list(pipeline[-1].audit_)
@@ -182,12 +205,19 @@ def test_a_model_of_positives_only_is_judged_by_labels_of_both_classes(moons, tm
 def test_a_misspelled_label_is_no_negative_where_negatives_have_a_name(moons, names_it):
     X, y, _ = moons
     labels = np.where(y == 1, "fraud", "fine")
-    marked = np.where((y == 1) | ((np.arange(len(y)) < 10) & (names_it == "by a label")), labels, "")
-    model = semisvm.PositiveUnlabeledSVC(negative="fine" if names_it == "by a parameter" else None, unlabeled="")
+    marked = np.where(
+        (y == 1) | ((np.arange(len(y)) < 10) & (names_it == "by a label")), labels, ""
+    )
+    model = semisvm.PositiveUnlabeledSVC(
+        negative="fine" if names_it == "by a parameter" else None, unlabeled=""
+    )
     with pytest.raises(
-        DataError, match=r"the label 'frau', which is not a class of the model\. Perhaps 'fraud' is meant"
+        DataError,
+        match=r"the label 'frau', which is not a class of the model\. Perhaps 'fraud' is meant",
     ):
-        summarize_estimator(model.fit(X, marked), X, np.where(labels == "fraud", "frau", labels), unlabeled="")
+        summarize_estimator(
+            model.fit(X, marked), X, np.where(labels == "fraud", "frau", labels), unlabeled=""
+        )
 
 
 def test_labels_that_count_as_negative_are_said_and_a_likely_misspelling_is_pointed_at(moons):
@@ -198,13 +228,17 @@ def test_labels_that_count_as_negative_are_said_and_a_likely_misspelling_is_poin
     notes = summarize_estimator(model, X, labels.astype(str), unlabeled="").notes
     counted = f"'frau' (3 rows), 'no fraud' ({(labels == 'no fraud').sum()} rows)"
     assert f"Labels other than 'fraud' count as 'not fraud': {counted}." in notes
-    assert "Careful: 'frau' is spelled much like 'fraud'. Correct the cells if that is meant." in notes
+    assert (
+        "Careful: 'frau' is spelled much like 'fraud'. Correct the cells if that is meant." in notes
+    )
 
 
 def test_the_report_of_an_average_says_what_carried_the_weight(moons, tmp_path):
     X, y, hidden = moons
     model = semisvm.AutoSVC().fit(X, hidden)
-    page = semisvm.write_report(model, X[60:], y[60:], tmp_path / "moons.html").read_text(encoding="utf-8")
+    page = semisvm.write_report(model, X[60:], y[60:], tmp_path / "moons.html").read_text(
+        encoding="utf-8"
+    )
     heaviest = max(model.weights_, key=model.weights_.get)
     assert "AutoSVC rests on" in page
     table = page[page.index('<h2 id="rounds">What the model rests on</h2>') :]

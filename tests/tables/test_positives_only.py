@@ -1,4 +1,6 @@
-"""Tables in which one class is labeled: the fit goes its way by itself, says so, and claims no precision."""
+"""Tables in which one class is labeled: the fit goes its way by itself, says so, and claims no
+precision.
+"""
 
 import json
 
@@ -14,11 +16,11 @@ from semisvm.errors import DataError
 from semisvm.model_selection import PositiveUnlabeledKFold, pu_auc
 from semisvm.tables.compare import compare_on
 from semisvm.tables.evaluate import summarize_estimator
-from semisvm.tables.first_screen import first_screen
 from semisvm.tables.fit import fit_model
 from semisvm.tables.held_out import LOGISTIC, MACHINE, rank_in_folds
 from semisvm.tables.methods import Settings
 from semisvm.tables.read_training import read_training
+from semisvm.tables.sentences import first_screen
 
 
 @pytest.fixture
@@ -34,30 +36,36 @@ def table(tmp_path):
 
 
 def test_one_label_and_empty_cells_go_to_the_method_for_them(table, tmp_path):
-    rows = read_training([table], "kind")
+    rows = read_training([table], "kind", positive="fraud")
     assert rows.has_positives_only
     fitted = fit_model(rows, Settings())
-    summary = fitted.model.summary
+    summary = fitted.summary
     assert summary.method.name == "positive-unlabeled"
     assert summary.method.why.startswith("All labels of 'kind' are 'fraud'")
     assert summary.classes == ("not fraud", "fraud")
     assert summary.operating_points == {}
-    assert summary.positives_only == fitted.model.estimator.operating_point_
-    assert summary.notes[0].startswith("All of this assumes that the labeled positives are a random sample")
-    assert [note for note in summary.notes if note.startswith("Precision depends on the prior, which is not known")]
+    assert summary.positives_only == fitted.estimator.operating_point_
+    assert summary.notes[0].startswith(
+        "All of this assumes that the labeled positives are a random sample"
+    )
+    assert [
+        note
+        for note in summary.notes
+        if note.startswith("Precision depends on the prior, which is not known")
+    ]
     screen = " ".join(first_screen(summary).lines)
     assert "It takes the labeled rows for a random sample of all fraud" in screen
     assert "They differ much" not in screen
-    assert fitted.reached
-    back = semisvm.load(semisvm.save(fitted.model, tmp_path / "m.skops"))
+    assert fitted.summary.reached
+    back = semisvm.load(semisvm.save(fitted, tmp_path / "m.skops"))
     assert set(back.predict(rows.rows)) == {"not fraud", "fraud"}
     assert back.summary.as_dict() == summary.as_dict()
 
 
 def test_a_recall_may_be_asked_for_and_a_precision_may_not(table):
-    rows = read_training([table], "kind")
-    assert fit_model(rows, Settings(min_recall=0.8, confidence=0.9)).reached
-    assert not fit_model(rows, Settings(min_recall=0.95, confidence=0.9)).reached
+    rows = read_training([table], "kind", positive="fraud")
+    assert fit_model(rows, Settings(min_recall=0.8, confidence=0.9)).summary.reached
+    assert not fit_model(rows, Settings(min_recall=0.95, confidence=0.9)).summary.reached
     with pytest.raises(DataError, match="no precision can be measured"):
         fit_model(rows, Settings(min_precision=0.8))
     with pytest.raises(DataError, match="'transductive' needs labels of two classes"):
@@ -66,7 +74,7 @@ def test_a_recall_may_be_asked_for_and_a_precision_may_not(table):
 
 def test_methods_are_compared_by_how_they_rank_positives_against_unlabeled_rows(table):
     """The AUC is the mean over folds of scikit-learn's, and its error that of placements."""
-    rows = read_training([table], "kind")
+    rows = read_training([table], "kind", positive="fraud")
     found = compare_on(rows, Settings(seed=3))
     assert [line.name for line in found.methods] == [LOGISTIC, MACHINE, "positive-unlabeled"]
     assert found.baseline == LOGISTIC
@@ -98,15 +106,30 @@ def test_the_error_of_an_auc_is_the_spread_over_draws():
 
 
 def test_the_method_is_refused_where_two_classes_are_labeled(table):
-    rows = read_training([table], "kind")
+    rows = read_training([table], "kind", positive="fraud")
     rows.codes[60:80] = 0
     with pytest.raises(DataError, match="one class only"):
         fit_model(rows, Settings(), method="positive-unlabeled")
 
 
 def test_the_command_does_it_and_writes_predictions_and_a_report(table, tmp_path, capsys):
-    model, report, out = tmp_path / "m.skops", tmp_path / "report.html", tmp_path / "out.csv"
-    fit = run_command(capsys, "fit", table, "--target", "kind", "--out", model, "--report", report, "--details")
+    model = tmp_path / "m.skops"
+    report = tmp_path / "report.html"
+    out = tmp_path / "out.csv"
+    fit = run_command(
+        capsys,
+        "fit",
+        table,
+        "--target",
+        "kind",
+        "--positive",
+        "fraud",
+        "--out",
+        model,
+        "--report",
+        report,
+        "--details",
+    )
     assert fit.code == 0
     assert "positive-unlabeled" in fit.out + fit.err
     assert run_command(capsys, "predict", model, table, "--out", out).code == 0
@@ -114,36 +137,65 @@ def test_the_command_does_it_and_writes_predictions_and_a_report(table, tmp_path
     page = report.read_text()
     assert "random sample of all positives" in page
     assert "precision is at least" not in page.lower()
-    compare = run_command(capsys, "compare", table, "--target", "kind")
+    compare = run_command(capsys, "compare", table, "--target", "kind", "--positive", "fraud")
     assert compare.code == 0
     assert "AUC of positives" in compare.out
     assert LOGISTIC in compare.out
 
 
 def relabel(path, table, negative):
-    """The same rows, of which those after the known frauds have labels: every fourth "fraud", the others `negative`."""
+    """The same rows, of which those after the known frauds have labels: every fourth "fraud",
+    the others `negative`.
+    """
     head, *lines = table.read_text().splitlines()
     labels = ["fraud" if row < 40 or row % 4 == 0 else negative for row in range(len(lines))]
     cells = (line.rpartition(",")[0] for line in lines)
-    path.write_text("\n".join([head, *(f"{a},{b}" for a, b in zip(cells, labels, strict=True))]) + "\n")
+    path.write_text(
+        "\n".join([head, *(f"{a},{b}" for a, b in zip(cells, labels, strict=True))]) + "\n"
+    )
     return path
 
 
-def test_any_other_label_of_a_held_out_file_is_negative_where_that_is_plain(table, tmp_path, capsys):
+def test_any_other_label_of_a_held_out_file_is_negative_where_that_is_plain(
+    table, tmp_path, capsys
+):
     model = tmp_path / "m.skops"
-    assert run_command(capsys, "fit", table, "--target", "kind", "--min-recall", "0.8", "--out", model).code == 0
-    known = run_command(capsys, "evaluate", model, relabel(tmp_path / "known.csv", table, "not fraud"), "--json")
+    assert (
+        run_command(
+            capsys,
+            "fit",
+            table,
+            "--target",
+            "kind",
+            "--positive",
+            "fraud",
+            "--min-recall",
+            "0.8",
+            "--out",
+            model,
+        ).code
+        == 0
+    )
+    known = run_command(
+        capsys, "evaluate", model, relabel(tmp_path / "known.csv", table, "not fraud"), "--json"
+    )
     own = relabel(tmp_path / "own.csv", table, "no")
     found = run_command(capsys, "evaluate", model, own, "--json")
     values = json.loads(found.out)
     assert values.pop("as_negative") == {"no": 120}
-    assert values == {name: one for name, one in json.loads(known.out).items() if name != "as_negative"}
+    assert values == {
+        name: one for name, one in json.loads(known.out).items() if name != "as_negative"
+    }
     assert found.code == known.code == (0 if values["reached"] else 1)
-    assert values["operating_points"]["fraud"]["target"]["min_recall"] == 0.8  # what was asked of the fit is judged
+    assert (
+        values["operating_points"]["fraud"]["target"]["min_recall"] == 0.8
+    )  # what was asked of the fit is judged
     typing_error = relabel(tmp_path / "error.csv", table, "froud")
     careful = "Careful: 'froud' is spelled much like 'fraud'."
     assert careful in run_command(capsys, "evaluate", model, typing_error).out
-    assert run_command(capsys, "report", model, typing_error, "--out", tmp_path / "e.html").code == 0
+    assert (
+        run_command(capsys, "report", model, typing_error, "--out", tmp_path / "e.html").code == 0
+    )
     assert careful.replace("'", "&#39;") in (tmp_path / "e.html").read_text(encoding="utf-8")
     told = run_command(capsys, "evaluate", model, own).out
     assert "Labels other than 'fraud' count as 'not fraud': 'no' (120 rows)." in told
@@ -157,11 +209,34 @@ def test_any_other_label_of_a_held_out_file_is_negative_where_that_is_plain(tabl
 
 @pytest.mark.parametrize("mark", ["?", "unknown", "-1"])
 def test_a_label_that_may_mark_unlabeled_rows_is_asked_about(table, tmp_path, capsys, mark):
-    model, held_out = tmp_path / "m.skops", relabel(tmp_path / "held-out.csv", table, mark)
-    assert run_command(capsys, "fit", table, "--target", "kind", "--out", model).code == 0
+    model = tmp_path / "m.skops"
+    held_out = relabel(tmp_path / "held-out.csv", table, mark)
+    assert (
+        run_command(
+            capsys, "fit", table, "--target", "kind", "--positive", "fraud", "--out", model
+        ).code
+        == 0
+    )
     done = run_command(capsys, "evaluate", model, held_out)
     assert done.code == 2
-    assert f"Set --unlabeled to '{mark}' if it marks unlabeled rows, or to '' if such rows are 'not fraud'." in done.err
-    assert json.loads(run_command(capsys, "evaluate", model, held_out, "--unlabeled", "", "--json").out)["rows"] == 200
+    assert (
+        f"Set --unlabeled to '{mark}' if it marks unlabeled rows, or to '' if such rows are 'not"
+        " fraud'." in done.err
+    )
+    assert (
+        json.loads(
+            run_command(capsys, "evaluate", model, held_out, "--unlabeled", "", "--json").out
+        )["rows"]
+        == 200
+    )
     done = run_command(capsys, "evaluate", model, held_out, "--unlabeled", mark)
     assert (done.code, "any label but 'fraud' counts as 'not fraud'" in done.err) == (2, True)
+
+
+def test_labels_of_one_class_stop_in_words_unless_it_is_named(table, tmp_path, capsys):
+    """What all labels are may be "negative": nobody wants a model that looks for it unasked."""
+    done = run_command(capsys, "fit", table, "--target", "kind", "--out", tmp_path / "m.skops")
+    assert done.code == 2
+    assert "labels of one class only, 'fraud' (40 of 200 rows)" in done.err
+    assert "or set --positive to 'fraud' if that is what you look for" in done.err
+    assert not (tmp_path / "m.skops").exists()

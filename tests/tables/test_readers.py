@@ -4,10 +4,10 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import subprocess
 import sys
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,30 +15,36 @@ import pyarrow
 import pytest
 from numpy.testing import assert_array_equal
 from pyarrow import parquet
-from scipy.io import arff as scipy_arff
 from scipy.sparse import random as random_sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from files import npz_bytes, parquet_bytes, write
+from files import npz_bytes, parquet_bytes, read_frame, read_numbers, write
 from semisvm.disk import open_for_arrow
 from semisvm.errors import DataError
 from semisvm.tables.formats import read_libsvm
-from semisvm.tables.read import open_rows, read_dataset, read_frame
+from semisvm.tables.read import open_rows
 
 LEAVE_EARLY = """
 import sys
 from pathlib import Path
 from semisvm.tables.delimited import open_delimited
 
-next(open_delimited(Path(sys.argv[1])).frames_by_arrow(frozenset(), ["a"]))
+next(open_delimited(Path(sys.argv[1])).frames(frozenset(), ["a"]))
 """
-COMPRESS = {"": lambda content: content, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+COMPRESS = {
+    "": lambda content: content,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
 
 
 @pytest.fixture
 def frame():
     rng = np.random.default_rng(3)
-    frame = pd.DataFrame(rng.normal(size=(40, 4)) * 10.0 ** rng.integers(-9, 9, (40, 4)), columns=list("abcd"))
+    frame = pd.DataFrame(
+        rng.normal(size=(40, 4)) * 10.0 ** rng.integers(-9, 9, (40, 4)), columns=list("abcd")
+    )
     frame.insert(2, "kind", rng.choice(["spam", "ham"], 40))
     return frame
 
@@ -47,46 +53,57 @@ def frame():
 
 
 @pytest.mark.parametrize("ending", COMPRESS)
-@pytest.mark.parametrize(("suffix", "delimiter"), [(".csv", ","), (".tsv", "\t"), (".csv", ";"), (".csv", "\t")])
+@pytest.mark.parametrize(
+    ("suffix", "delimiter"), [(".csv", ","), (".tsv", "\t"), (".csv", ";"), (".csv", "\t")]
+)
 def test_delimited_text_is_read_as_pandas_reads_it(tmp_path, frame, suffix, delimiter, ending):
     text = frame.to_csv(index=False, sep=delimiter)
     path = write(tmp_path, "mails" + suffix + ending, COMPRESS[ending](text.encode()))
-    table = read_dataset(path, target="kind")
+    table = read_numbers(path, target="kind")
     theirs = pd.read_csv(io.StringIO(text), sep=delimiter, dtype=str)
-    their_numbers = theirs[list("abcd")].map(float)  # versions of pandas differ in the last digit; Python is exact
-    assert_array_equal(table.X, frame[list("abcd")].to_numpy())  # what was written, to the last digit
+    their_numbers = theirs[list("abcd")].map(
+        float
+    )  # versions of pandas differ in the last digit; Python is exact
+    assert_array_equal(
+        table.X, frame[list("abcd")].to_numpy()
+    )  # what was written, to the last digit
     assert_array_equal(table.X, their_numbers.to_numpy())
     assert_array_equal(table.y, theirs["kind"].to_numpy())
-    assert table.feature_names == ("a", "b", "c", "d")
-    assert (table.name, table.target_name) == (path.name, "kind")
+    assert table.names == ("a", "b", "c", "d")
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.csv.BZ2", "t.csv.xz", "caf\udce9.csv", "caf\udce9.csv.gz"])
+@pytest.mark.parametrize("name", ["t.parquet", "caf\udce9.parquet"])
 def test_arrow_opens_files_itself(tmp_path, name):
-    """Its threads read ahead: in a Python stream they would hang or abort the process if Python ended meanwhile."""
+    """Its threads read ahead: in a Python stream they would hang or abort the process if Python
+    ended meanwhile.
+    """
     path = tmp_path / name
-    path.write_bytes(COMPRESS[Path(name).suffix.lower().replace(".csv", "")](b"a,b\n1,2\n"))
+    path.write_bytes(b"bytes")
     stream = open_for_arrow(path)
     assert isinstance(stream, pyarrow.NativeFile)
     assert not isinstance(stream, pyarrow.PythonFile)
-    assert stream.read() == b"a,b\n1,2\n"
+    assert stream.read() == b"bytes"
 
 
-@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="such files are read line by line")
-def test_python_may_end_while_arrow_reads_ahead(tmp_path):
+def test_python_may_end_in_the_middle_of_a_file(tmp_path):
     path = tmp_path / "t.csv.xz"
     digits = (
         b"%.12f" % number for number in np.random.default_rng(0).random(300_000)
     )  # hard to compress: it takes time
     path.write_bytes(lzma.compress(b"a\n" + b"\n".join(digits), preset=0))
     for _ in range(2):
-        assert subprocess.run([sys.executable, "-c", LEAVE_EARLY, path], check=False, timeout=60).returncode == 0
+        assert (
+            subprocess.run(
+                [sys.executable, "-c", LEAVE_EARLY, path], check=False, timeout=60
+            ).returncode
+            == 0
+        )
 
 
 def test_members_of_one_compressed_file_are_read_one_after_the_other(tmp_path):
     for ending, compress in COMPRESS.items():
         path = write(tmp_path, "t.csv" + ending, compress(b"a,y\n1,no\n") + compress(b"2,yes\n"))
-        assert_array_equal(read_dataset(path, target="y").y, ["no", "yes"])
+        assert_array_equal(read_numbers(path, target="y").y, ["no", "yes"])
 
 
 @pytest.mark.parametrize("ending", COMPRESS)
@@ -96,25 +113,23 @@ def test_libsvm_text_is_read_as_scikit_learn_reads_it(tmp_path, ending):
     buffer = io.BytesIO()
     dump_svmlight_file(X, y, buffer, zero_based=False, comment="three classes")
     path = write(tmp_path, "rows.libsvm" + ending, COMPRESS[ending](buffer.getvalue()))
-    rows = read_libsvm(path, n_features=25)
-    theirs, labels = load_svmlight_file(io.BytesIO(buffer.getvalue()), n_features=25, zero_based=False)
-    assert abs(rows.X - theirs).max() == 0
-    assert_array_equal(rows.y, labels)
-    assert rows.y.dtype == np.int64
-    assert rows.X.indices.dtype == rows.X.indptr.dtype == np.int32
-    assert rows.feature_names[::24] == ("x1", "x25")
-
-
-def test_one_value_far_out_costs_no_more_than_one_value(tmp_path, monkeypatch):
-    monkeypatch.setenv("SEMISVM_MOST_FEATURES", "2000000000")  # by default ten million
-    rows = read_dataset(write(tmp_path, "rows.libsvm", "1 2000000000:0.5\n"))
-    assert rows.X.shape == (1, 2_000_000_000)
-    assert rows.feature_names[-1] == "x2000000000"
+    X, y_read = read_libsvm(path, n_features=25)
+    theirs, labels = load_svmlight_file(
+        io.BytesIO(buffer.getvalue()), n_features=25, zero_based=False
+    )
+    assert abs(X - theirs).max() == 0
+    assert_array_equal(y_read, labels)
+    assert y_read.dtype == np.int64
+    assert X.indices.dtype == X.indptr.dtype == np.int32
 
 
 @pytest.mark.parametrize("name", ["rows.svmlight", "rows.dat"])
-def test_svmlight_comments_query_ids_blank_lines_and_a_byte_order_mark_are_passed_over(tmp_path, name):
-    rows = read_dataset(write(tmp_path, name, "\ufeff# made by hand\n+1 qid:4 1:0.5 3:2 # first\n\n0 2:1\n-1\n"))
+def test_svmlight_comments_query_ids_blank_lines_and_a_byte_order_mark_are_passed_over(
+    tmp_path, name
+):
+    rows = read_numbers(
+        write(tmp_path, name, "\ufeff# made by hand\n+1 qid:4 1:0.5 3:2 # first\n\n0 2:1\n-1\n")
+    )
     assert_array_equal(rows.X.toarray(), [[0.5, 0, 2], [0, 1, 0], [0, 0, 0]])
     assert_array_equal(rows.y, [1, 0, -1])
 
@@ -131,22 +146,24 @@ def test_svmlight_comments_query_ids_blank_lines_and_a_byte_order_mark_are_passe
 )
 def test_npz_numbers_become_the_smallest_float_that_holds_them(tmp_path, dtype, expected):
     X = np.arange(12).reshape(4, 3).astype(dtype)
-    rows = read_dataset(write(tmp_path, "rows.npz", npz_bytes(X=X, y=np.array([0, 1, 1, 0], dtype=np.uint8))))
+    rows = read_numbers(
+        write(tmp_path, "rows.npz", npz_bytes(X=X, y=np.array([0, 1, 1, 0], dtype=np.uint8)))
+    )
     assert rows.X.dtype == expected
     assert_array_equal(rows.X, X)
     assert_array_equal(rows.y, [0, 1, 1, 0])
     assert rows.y.dtype == np.int64
 
 
-def test_npz_labels_may_be_text_and_have_another_name(tmp_path):
-    path = write(tmp_path, "rows.npz", npz_bytes(X=np.eye(3), kind=np.array(["a", "", "b"])))
-    assert read_dataset(path, target="kind").y.tolist() == ["a", "", "b"]
+def test_npz_labels_may_be_text(tmp_path):
+    path = write(tmp_path, "rows.npz", npz_bytes(X=np.eye(3), y=np.array(["a", "", "b"])))
+    assert read_numbers(path).y.tolist() == ["a", "", "b"]
 
 
 def test_parquet_is_read_as_pandas_reads_it(tmp_path, frame):
     path = tmp_path / "mails.parquet"
     frame.assign(whole=range(40), yes=frame["a"] > 0).to_parquet(path)
-    table = read_dataset(path, target="kind")
+    table = read_numbers(path, target="kind")
     assert_array_equal(table.X[:, :4], frame[list("abcd")].to_numpy())
     assert_array_equal(table.X[:, 4], range(40))
     assert_array_equal(table.X[:, 5], frame["a"] > 0)
@@ -164,25 +181,30 @@ def test_parquet_is_read_as_pandas_reads_it(tmp_path, frame):
 )
 def test_parquet_labels_that_are_missing_stay_missing(tmp_path, labels, expected):
     path = write(tmp_path, "rows.parquet", parquet_bytes(a=[1.0, 2.0, 3.0], y=labels))
-    assert_array_equal(read_dataset(path, target="y").y, expected)
+    assert_array_equal(read_numbers(path, target="y").y, expected)
 
 
 def test_columns_of_a_parquet_file_are_read_however_they_are_stored(tmp_path):
-    words, day = ["red", None, "blue", " NA "], datetime(2024, 5, 1, 13, 30)
+    words = ["red", None, "blue", " NA "]
+    day = datetime(2024, 5, 1, 13, 30)
     columns = {
-        "view": pyarrow.array(words, pyarrow.string_view()),
         "large": pyarrow.array(words, pyarrow.large_string()),
         "codes": pyarrow.array(words).dictionary_encode(),
         "bytes": pyarrow.array([None if word is None else word.encode() for word in words]),
         "time": pyarrow.array([day.time(), None, day.time(), None]),
-        "lasted": pyarrow.array([timedelta(seconds=90), None, timedelta(0), timedelta(days=1)], "duration[ns]"),
+        "lasted": pyarrow.array(
+            [timedelta(seconds=90), None, timedelta(0), timedelta(days=1)], "duration[ns]"
+        ),
     }
     path = tmp_path / "t.parquet"
-    if int(pyarrow.__version__.split(".")[0]) < 20:  # such files can't be written
-        del columns["view"]
+    if int(pyarrow.__version__.split(".")[0]) >= 20:  # before it such files can't be written
+        columns["view"] = pyarrow.array(words, pyarrow.string_view())
     parquet.write_table(pyarrow.table(columns), path)
     (chunk,) = open_rows(path).chunks()
-    cells = {name: [None if pd.isna(cell) else cell for cell in chunk.frame[name]] for name in chunk.frame}
+    cells = {
+        name: [None if pd.isna(cell) else cell for cell in chunk.frame[name]]
+        for name in chunk.frame
+    }
     assert cells.pop("lasted") == [90.0, None, 0.0, 86_400.0]
     assert cells.pop("time") == ["13:30:00", None, "13:30:00", None]
     assert set(map(tuple, cells.values())) == {("red", None, "blue", None)}
@@ -192,37 +214,11 @@ def test_numbers_that_a_parquet_file_holds_as_text_are_read_as_numbers(tmp_path)
     path = write(tmp_path, "t.parquet", parquet_bytes(a=["1.5", "", "-2"], b=["1", "2", "x"]))
     (chunk,) = open_rows(path).chunks(frozenset({"a"}))
     assert_array_equal(chunk.frame["a"], [1.5, np.nan, -2])
-    with pytest.raises(DataError, match=r"t\.parquet: row 3: column 'b' holds 'x' where a finite number is expected"):
+    with pytest.raises(
+        DataError,
+        match=r"t\.parquet: row 3: column 'b' holds 'x' where a finite number is expected",
+    ):
         list(open_rows(path).chunks(frozenset({"b"})))
-
-
-ARFF = """% weather
-@RELATION weather
-
-@ATTRIBUTE 'air temperature' REAL
-@attribute wind numeric
-@attribute sign {1, -1}
-@attribute play {'yes, sir', no}
-@data
-21.5, 3, 1, 'yes, sir'
-% a comment
-
-18.0,4,-1,no
-17,5e-1, 1,?
-"""
-
-
-def test_arff_is_read_as_scipy_reads_it(tmp_path):
-    path = write(tmp_path, "weather.arff", ARFF)
-    table = read_dataset(path, target="play")
-    theirs, meta = scipy_arff.loadarff(io.StringIO(ARFF))
-    assert table.feature_names == tuple(meta.names()[:3])
-    for i, name in enumerate(table.feature_names):
-        assert_array_equal(table.X[:, i], theirs[name].astype(float))
-    assert table.y.tolist() == ["yes, sir", "no", ""]
-    assert read_frame(path)["play"].isna().tolist() == [False, False, True]
-    other = write(tmp_path, "weather.txt", ARFF)
-    assert read_frame(other, format="arff").equals(read_frame(path))
 
 
 # ---- labels, header and line ends ----
@@ -247,37 +243,24 @@ def test_arff_is_read_as_scipy_reads_it(tmp_path):
 )
 def test_labels_keep_the_users_values(tmp_path, cells, expected, kind):
     text = "a,y\n" + "".join(f'{i},"{cell}"\n' for i, cell in enumerate(cells))
-    y = read_dataset(write(tmp_path, "t.csv", text), target="y").y
+    y = read_numbers(write(tmp_path, "t.csv", text), target="y").y
     assert y.dtype.kind == kind
     assert_array_equal(y, expected)
-
-
-def test_without_a_target_every_row_is_unlabeled(tmp_path):
-    table = read_dataset(write(tmp_path, "t.csv", "a,b\n1,2\n3,4\n"))
-    assert_array_equal(table.X, [[1, 2], [3, 4]])
-    assert np.isnan(table.y).all()
-    assert table.target_name is None
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_line_ends_byte_order_marks_and_quoted_line_breaks_are_handled(tmp_path, newline):
     text = '\ufeff\n"first\nname",b,y\n1,"2","two\nlines"\n\n3, 4 ,plain'
-    table = read_dataset(write(tmp_path, "t.csv", text.replace("\n", newline)), target="y")
-    assert table.feature_names == ("first\nname", "b")
+    table = read_numbers(write(tmp_path, "t.csv", text.replace("\n", newline)), target="y")
+    assert table.names == (f"first{newline}name", "b")
     assert_array_equal(table.X, [[1, 2], [3, 4]])
-    assert table.y.tolist() == ["two\nlines", "plain"]
+    assert table.y.tolist() == [f"two{newline}lines", "plain"]
 
 
 def test_the_line_of_a_fault_counts_blank_and_quoted_lines(tmp_path):
     path = write(tmp_path, "t.csv", 'a,y\n\n1,"x\ny"\n\ntwo,z\n')
     with pytest.raises(DataError, match="line 6: column 'a' holds 'two'"):
-        read_dataset(path, target="y")
-
-
-def test_format_overrules_the_suffix(tmp_path):
-    path = write(tmp_path, "rows.txt", "a\tb\n1\t2\n")
-    assert_array_equal(read_dataset(path, format="tsv").X, [[1, 2]])
-    assert_array_equal(read_dataset(path, format="csv").X, [[1, 2]])  # the header tells the delimiter
+        read_numbers(path, target="y")
 
 
 @pytest.mark.parametrize(
@@ -292,7 +275,9 @@ def test_format_overrules_the_suffix(tmp_path):
         ("\ufeffSEP=|\r\na|b\r\n1|2\r\n", ("a", "b"), ["1", "2"]),
     ],
 )
-def test_the_delimiter_is_the_mark_that_header_and_first_row_have_in_common(tmp_path, text, names, cells):
+def test_the_delimiter_is_the_mark_that_header_and_first_row_have_in_common(
+    tmp_path, text, names, cells
+):
     rows = open_rows(write(tmp_path, "t.csv", text))
     (chunk,) = rows.chunks()
     assert rows.names == names
@@ -303,7 +288,7 @@ def test_a_table_of_any_kind_comes_as_a_frame(tmp_path):
     path = write(tmp_path, "t.csv", "city;size;when\nRome;3;2020-01-01\n;NA;None\n")
     frame = read_frame(path)
     assert list(frame.columns) == ["city", "size", "when"]
-    assert frame["size"].tolist()[0] == 3.0
+    assert frame["size"].tolist()[0] == "3"
     assert frame.isna().to_numpy().tolist() == [[False] * 3, [True, True, False]]
     long = read_frame(write(tmp_path, "mails.csv", "mail,y\n" + "w" * 200_000 + ",1\n"))
     assert len(long["mail"][0]) == 200_000
@@ -311,8 +296,20 @@ def test_a_table_of_any_kind_comes_as_a_frame(tmp_path):
     again = read_frame(tmp_path / "t.parquet")
     assert list(again.columns) == list(frame.columns)
     # Cells, not types: texts are objects with old versions of pyarrow.
-    cells, expected = (one.astype(object).fillna("empty").to_numpy().tolist() for one in (again, frame))
+    cells, expected = (
+        one.astype(object).fillna("empty").to_numpy().tolist() for one in (again, frame)
+    )
     assert cells == expected
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.npz", "t.libsvm", "t.xlsx", "t.csv.gz"])
+def test_a_named_pipe_is_refused_and_nobody_waits_for_it(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(
+        DataError, match=r"this is a pipe or a device.* Write its content to a file"
+    ):
+        list(open_rows(tmp_path / name).chunks())
 
 
 # ---- what is imported when ----
@@ -324,8 +321,6 @@ def test_importing_the_readers_imports_neither_pandas_nor_pyarrow():
         "import sys; sys.modules['pandas'] = sys.modules['pyarrow'] = None\n"
         "import sklearn.utils.multiclass\n"
         "del sys.modules['pandas'], sys.modules['pyarrow']\n"
-        "import semisvm.datasets\n"
-        "assert not {'pandas', 'pyarrow', 'pooch', 'sklearn.datasets'} & set(sys.modules)\n"
         "import semisvm.tables.read\n"
         "assert not {'pandas', 'pyarrow'} & set(sys.modules)\n"
     )
@@ -353,17 +348,23 @@ def test_the_first_sheet_of_a_spreadsheet_is_a_table(tmp_path, suffix):
     (chunk,) = rows.chunks(frozenset({"count"}), frozenset({"size", "count", "when", "word"}))
     assert [chunk.frame[name].dtype.kind for name in ("size", "count", "when")] == ["f", "f", "M"]
     assert chunk.frame["word"].isna().tolist() == [False, True, False]
-    with pytest.raises(DataError, match="row 1: column 'word' holds 'red' where a finite number is expected"):
+    with pytest.raises(
+        DataError, match="row 1: column 'word' holds 'red' where a finite number is expected"
+    ):
         list(rows.chunks(frozenset({"word"})))
 
 
-def test_a_spreadsheet_that_is_none_or_has_no_engine_is_refused_with_a_sentence(tmp_path, monkeypatch):
+def test_a_spreadsheet_that_is_none_or_has_no_engine_is_refused_with_a_sentence(
+    tmp_path, monkeypatch
+):
     path = tmp_path / "t.xlsx"
     path.write_bytes(b"PK nothing")
     with pytest.raises(DataError, match="can't be read as a spreadsheet"):
         open_rows(path)
     monkeypatch.setattr("semisvm.tables.formats.find_spec", lambda name: None)
-    with pytest.raises(DataError, match=r"needs the package openpyxl, which is not installed\. Install it \(pip"):
+    with pytest.raises(
+        DataError, match=r"needs the package openpyxl, which is not installed\. Install it \(pip"
+    ):
         open_rows(path)
 
 
@@ -377,7 +378,10 @@ def test_cells_of_a_spreadsheet_are_what_they_are_in_a_text_file(tmp_path):
     path = tmp_path / "t.xlsx"
     pd.DataFrame(rows, dtype=object).to_excel(path, index=False, header=False)
     (chunk,) = open_rows(path).chunks()
-    cells = {name: [None if pd.isna(cell) else cell for cell in chunk.frame[name]] for name in chunk.frame}
+    cells = {
+        name: [None if pd.isna(cell) else cell for cell in chunk.frame[name]]
+        for name in chunk.frame
+    }
     assert cells == {
         "flag": ["True", None, "False"],
         "size": [1.0, None, 2.5],

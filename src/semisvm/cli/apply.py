@@ -33,13 +33,25 @@ data_argument = click.argument("data", type=shared.FILE)
     metavar="FILE",
     help="Where to write: .csv, .tsv or .parquet; - is CSV on stdout.",
 )
-@click.option("--keep", multiple=True, metavar="COL", help="Copy a column of DATA; may be given more than once.")
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="COL",
+    help="Copy a column of DATA; may be given more than once.",
+)
 @click.option(
     "--neutralize",
     is_flag=True,
-    help="Put ' before text cells of a .csv or .tsv that a spreadsheet would run as a formula (= + - @).",
+    help=(
+        "Put ' before text cells of a .csv or .tsv that a spreadsheet would run as a formula (= +"
+        " - @)."
+    ),
 )
-@click.option("--resume", is_flag=True, help="Of a folder: leave the files that are there, and write the others.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Of a folder: leave the files that are there, and write the others.",
+)
 @shared.cluster_options
 @shared.force_option
 @screen_option
@@ -57,16 +69,19 @@ def predict_command(
 ) -> None:
     """Write a label, a score, whether it is accepted, and a probability for every row of DATA.
 
-    DATA has the columns that MODEL was fitted to, not encoded; other columns are ignored. It is read in parts, so a
-    file of ten million rows needs no more memory than a few thousand rows. "-" reads CSV from stdin, and --out - writes
-    CSV to stdout once it is complete. A folder of files gives a folder with one Parquet file for each, or one file if
-    --out names one; a file appears when it is complete.
+    DATA has the columns that MODEL was fitted to, not encoded; other columns are ignored. It is
+    read in parts, so a file of ten million rows needs no more memory than a few thousand rows. "-"
+    reads CSV from stdin, and --out - writes CSV to stdout once it is complete. A folder of files
+    gives a folder with one Parquet file for each, or one file if --out names one; a file appears
+    when it is complete.
 
-    A score is that of the report: rows above 0 are accepted. The probability is that of the positive class, calibrated
-    on labels that the model had not seen; it is left out where there were too few labels, or more than two classes.
+    A score is that of the report: rows above 0 are accepted. The probability is that of the
+    positive class, calibrated on labels that the model had not seen; it is left out where there
+    were too few labels, or more than two classes.
 
-    Columns that --keep copies are copied as they are. A cell of a stranger's file that begins with =, +, - or @ is run
-    as a formula when the output is opened in a spreadsheet, unless --neutralize is given.
+    Columns that --keep copies are copied as they are. A cell of a stranger's file that begins with
+    =, +, - or @ is run as a formula when the output is opened in a spreadsheet, unless --neutralize
+    is given.
     """
     from semisvm.disk import check_can_write
     from semisvm.tables.files import load_table_model, model_digest
@@ -75,10 +90,14 @@ def predict_command(
 
     is_to_stdout = str(out) == "-"
     if is_to_stdout and screen.as_json:
-        raise click.UsageError("--json and --out - both write to stdout: give --out the name of a file.")
+        raise click.UsageError(
+            "--json and --out - both write to stdout: give --out the name of a file."
+        )
     is_one_file = is_to_stdout or (out.suffix.lower() in OUTPUTS and not out.is_dir())
     if is_one_file and data.is_dir() and (dask or workers or resume):
-        raise click.UsageError(f"--workers, --dask and --resume write a folder of files, and {out} names one file.")
+        raise click.UsageError(
+            f"--workers, --dask and --resume write a folder of files, and {out} names one file."
+        )
     with screen.working(), shared.open_cluster(data, dask, workers) as readers:
         if readers is not None and not is_one_file:
             found = predict_folder(
@@ -98,7 +117,13 @@ def predict_command(
             with shared.piped(data, out) as (source, target):
                 loaded = load_table_model(model)
                 found = predict_file(
-                    loaded, source, target, keep=keep, force=force, neutralize=neutralize, tell=screen.tell
+                    loaded,
+                    source,
+                    target,
+                    keep=keep,
+                    force=force,
+                    neutralize=neutralize,
+                    tell=screen.tell,
                 )
     said = f"All predictions were there already: {out}"
     if found.rows:
@@ -107,6 +132,8 @@ def predict_command(
         place = "stdout." if is_to_stdout else out
         took = f"{found.seconds:.1f} s, {speed:,.0f} rows per second"
         said = f"{counted(found.rows, 'row')}: {counts}. {took}. Written to {place}"
+    for note in found.notes:
+        screen.warn(note)
     if is_to_stdout:
         screen.warn(said)
     else:
@@ -126,8 +153,8 @@ def predict_command(
 def evaluate_command(model: Path, data: Path, unlabeled: str | None, screen: Screen) -> int:
     """Measure MODEL on the labeled rows of DATA, with intervals.
 
-    Use rows that were not used to fit: on those that were, every model looks good. The exit code is 1 if a precision or
-    recall was asked for when the model was fitted and DATA does not show it.
+    Use rows that were not used to fit: on those that were, every model looks good. The exit code is
+    1 if a precision or recall was asked for when the model was fitted and DATA does not show it.
     """
     from semisvm.cli.screen import show_evaluation
     from semisvm.tables.evaluate import evaluate_file
@@ -150,7 +177,9 @@ def evaluate_command(model: Path, data: Path, unlabeled: str | None, screen: Scr
 )
 @model_argument
 @data_argument
-@click.option("-n", "n", type=click.IntRange(min=1), default=50, show_default=True, help="How many rows.")
+@click.option(
+    "-n", "n", type=click.IntRange(min=1), default=50, show_default=True, help="How many rows."
+)
 @click.option(
     "--out",
     default="to-label.csv",
@@ -165,14 +194,16 @@ def evaluate_command(model: Path, data: Path, unlabeled: str | None, screen: Scr
 def suggest_command(
     model: Path, data: Path, n: int, out: Path, unlabeled: str | None, force: bool, screen: Screen
 ) -> None:
-    """Write the rows of DATA that MODEL is least sure of, spread out so that no two of them are alike.
+    """Write the rows of DATA that MODEL is least sure of, spread out so that no two of them are
+    alike.
 
-    This is for improving the model. The rows are not a random sample, so they prove nothing: for a promise about the
-    model use certify, which draws rows at random.
+    This is for improving the model. The rows are not a random sample, so they prove nothing: for a
+    promise about the model use certify, which draws rows at random.
 
-    The file has the columns of DATA, an empty target, and a column that says how the rows were drawn ("by doubt"). Fill
-    in the target and give the file to fit together with DATA: a row that occurs again with a label is used once. It
-    trains, but fit sets no threshold on it and measures nothing on it.
+    The file has the columns of DATA, an empty target, and a column that says how the rows were
+    drawn ("by doubt"). Fill in the target and give the file to fit together with DATA: a row that
+    occurs again with a label is used once. It trains, but fit sets no threshold on it and measures
+    nothing on it.
     """
     from semisvm.disk import check_can_write
     from semisvm.tables.files import load_table_model
@@ -188,7 +219,8 @@ def suggest_command(
     screen.show(
         {"out": str(out), "rows": plain_json(found)},
         f"{counted(len(found), 'row')} to label: {out} (fill in the column {loaded.target!r})",
-        "They improve the model. For a promise about it, certify by sampling: semisvm certify start",
+        "They improve the model. For a promise about it, certify by sampling: semisvm certify"
+        " start",
     )
 
 
@@ -200,17 +232,24 @@ def suggest_command(
 )
 @model_argument
 @click.argument("data", type=shared.FILE, required=False)
-@click.option("--out", type=shared.FILE, metavar="FILE", help="By default MODEL with the suffix .html.")
+@click.option(
+    "--out", type=shared.FILE, metavar="FILE", help="By default MODEL with the suffix .html."
+)
 @shared.unlabeled_option
 @shared.force_option
 @screen_option
 def report_command(
-    model: Path, data: Path | None, out: Path | None, unlabeled: str | None, force: bool, screen: Screen
+    model: Path,
+    data: Path | None,
+    out: Path | None,
+    unlabeled: str | None,
+    force: bool,
+    screen: Screen,
 ) -> None:
     """Write what is known about MODEL as one HTML file that works offline.
 
-    With DATA, the operating point and the scores are measured on its labeled rows, and the rows of it that are worth
-    labeling next are listed.
+    With DATA, the operating point and the scores are measured on its labeled rows, and the rows of
+    it that are worth labeling next are listed.
     """
     from semisvm.disk import check_can_write
     from semisvm.report import write_page
@@ -219,7 +258,9 @@ def report_command(
 
     loaded = load_table_model(model)
     inputs = [model] if data is None else [model, data]
-    out = check_can_write(model.with_suffix(".html") if out is None else out, force=force, inputs=inputs)
+    out = check_can_write(
+        model.with_suffix(".html") if out is None else out, force=force, inputs=inputs
+    )
     with screen.working():
         summary = summary_on(loaded, data, unlabeled=unlabeled, tell=screen.tell)
         write_page(summary, out, force=force, model=model.name, reword=shared.with_flags)

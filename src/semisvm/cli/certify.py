@@ -1,4 +1,6 @@
-"""`semisvm certify`: label rows drawn at random from a file until a threshold of a model is certified."""
+"""`semisvm certify`: label rows drawn at random from a file until a threshold of a model is
+certified.
+"""
 
 from __future__ import annotations
 
@@ -12,33 +14,69 @@ from semisvm.cli.screen import Screen, screen_option
 from semisvm.errors import counted
 
 if TYPE_CHECKING:
-    from semisvm.campaign import Campaign
+    from semisvm.campaign import Campaign, CampaignVerdict
     from semisvm.tables.batches import BatchFormat
 
 CERTIFY_EXAMPLES = (
-    "semisvm certify start spam.skops mails.csv --min-precision 0.9 --state mails.campaign --out to-label.csv",
+    (
+        "semisvm certify start spam.skops mails.csv --min-precision 0.9 --state mails.campaign"
+        " --out to-label.csv"
+    ),
     "semisvm certify tell mails.campaign to-label.csv --out to-label-2.csv",
     "semisvm certify show mails.campaign",
+    "semisvm certify rows mails.campaign --out certified.csv",
     "semisvm certify apply mails.campaign --out spam-certified.skops",
 )
 
 state_argument = click.argument("state", type=shared.FILE)
 target_options = shared.several(
-    click.option("--positive", metavar="CLASS", help="The class that the target is about; of two, the positive one."),
     click.option(
-        "--min-precision", type=shared.SHARE, metavar="P", help="The precision to certify, such as 0.9 or 90%."
-    ),
-    click.option("--min-recall", type=shared.SHARE, metavar="R", help="The recall to certify, such as 0.9 or 90%."),
-    click.option("--min-f", type=shared.SHARE, metavar="F", help="The F-score to certify, such as 0.8 or 80%."),
-    click.option(
-        "--beta", type=shared.NUMBER, default=1.0, show_default=True, help="Of the F-score: above 1 recall counts more."
+        "--positive",
+        metavar="CLASS",
+        help="The class that the target is about; of two, the positive one.",
     ),
     click.option(
-        "--max-cost", type=shared.NUMBER, metavar="COST", help="The cost per row to certify; it needs --costs."
+        "--min-precision",
+        type=shared.SHARE,
+        metavar="P",
+        help="The precision to certify, such as 0.9 or 90%.",
     ),
-    click.option("--costs", metavar="CLASS=COST,...", help="What it costs to take a row of each class for the other."),
     click.option(
-        "--confidence", type=shared.SHARE, default=0.9, show_default=True, help="The probability of the promise."
+        "--min-recall",
+        type=shared.SHARE,
+        metavar="R",
+        help="The recall to certify, such as 0.9 or 90%.",
+    ),
+    click.option(
+        "--min-f",
+        type=shared.SHARE,
+        metavar="F",
+        help="The F-score to certify, such as 0.8 or 80%.",
+    ),
+    click.option(
+        "--beta",
+        type=shared.NUMBER,
+        default=1.0,
+        show_default=True,
+        help="Of the F-score: above 1 recall counts more.",
+    ),
+    click.option(
+        "--max-cost",
+        type=shared.NUMBER,
+        metavar="COST",
+        help="The cost per row to certify; it needs --costs.",
+    ),
+    click.option(
+        "--costs",
+        metavar="CLASS=COST,...",
+        help="What it costs to take a row of each class for the other.",
+    ),
+    click.option(
+        "--confidence",
+        type=shared.SHARE,
+        default=0.9,
+        show_default=True,
+        help="The probability of the promise.",
     ),
     click.option(
         "--claim",
@@ -54,22 +92,52 @@ target_options = shared.several(
         show_default=True,
         help='What "?" means: an error of the model, or a row that the promise is not about.',
     ),
-    click.option("--after", multiple=True, type=shared.FILE, metavar="STATE", help="An earlier campaign on this task."),
+    click.option(
+        "--error-rate",
+        type=shared.SHARE,
+        metavar="E",
+        help="The share of the negatives that people may take for positive; for --min-precision.",
+    ),
+    click.option(
+        "--budget",
+        type=click.IntRange(min=1),
+        metavar="LABELS",
+        help="How many labels will be given: the draws are planned for the best set after them.",
+    ),
+    click.option(
+        "--one-look",
+        is_flag=True,
+        help="With --min-recall and --budget: say nothing before the last label. It proves more.",
+    ),
+    click.option(
+        "--after",
+        multiple=True,
+        type=shared.FILE,
+        metavar="STATE",
+        help="An earlier campaign on this task.",
+    ),
 )
 format_option = click.option(
     "--format",
-    type=click.Choice(["csv", "label-studio", "argilla"]),
+    type=click.Choice(["csv", "label-studio"]),
     default="csv",
     show_default=True,
-    help="Of --out: a CSV file, or JSON for a labeling tool.",
+    help="Of --out: a CSV file, or JSON for Label Studio.",
 )
 batch_size_option = click.option(
-    "-n", "n", type=click.IntRange(min=1), default=20, show_default=True, help="How many rows to ask for."
+    "-n",
+    "n",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="How many rows to ask for.",
 )
 
 
 def read_target(model: Path, asked: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a campaign with their costs as a pair; a target that makes no sense is refused at once."""
+    """Return the options of a campaign with their costs as a pair; a target that makes no sense
+    is refused at once.
+    """
     from semisvm.decision import Target
     from semisvm.tables.classes import parse_costs
     from semisvm.tables.files import load_table_model
@@ -79,31 +147,33 @@ def read_target(model: Path, asked: dict[str, Any]) -> dict[str, Any]:
     if asked["costs"] is not None:
         classes = load_table_model(model).classes
         pair = pair_of_costs(parse_costs(asked["costs"], classes), classes.names)
-    Target(asked["min_precision"], asked["min_recall"], asked["beta"], pair, None, asked["min_f"], asked["max_cost"])
-    return asked | {"costs": pair}
+    limits = ("min_precision", "min_recall", "beta", "min_f", "max_cost")
+    Target(costs=pair, **{name: asked[name] for name in limits})
+    error_rate = asked.pop("error_rate")
+    return asked | {"costs": pair} | ({"error_rate": error_rate} if error_rate else {})
 
 
 def say_begun(screen: Screen, campaign: Campaign) -> None:
     """Say what a campaign is about, what it may take, and the risk of all campaigns together."""
+    from semisvm.campaign.ledger import ledger_path
+
     asked = f"{campaign.target} for {campaign.pos_label!r}"
-    screen.say(f"Campaign {len(campaign.ledger)}: {asked}, {counted(campaign.n_rows, 'row')} without a label.")
+    screen.say(
+        f"Campaign {len(campaign.ledger)}: {asked}, {counted(campaign.n_rows, 'row')} without a"
+        " label."
+    )
     if len(campaign.ledger) > 1:
         screen.say(
-            f"The chance that any of these {len(campaign.ledger)} campaigns is wrong is at most "
-            f"{campaign.total_risk:.0%}."
+            f"Of the {len(campaign.ledger)} campaigns on this task together, at most"
+            f" {campaign.total_risk:.0%} err in one or more."
+        )
+    else:
+        ledger = ledger_path(campaign.about["model"]).name
+        screen.say(
+            f"No earlier campaign is known. From its first answer, this one counts in {ledger}, a"
+            " file beside the model: copy it with the model, or name earlier campaigns by --after."
         )
     screen.say(f"What it may take:\n{campaign.prices()}\n")
-
-
-def _say_setup(screen: Screen, campaign: Campaign, format: BatchFormat) -> None:
-    """Say what a project of a labeling tool must be set up with."""
-    from semisvm.tables.batches import setup_for
-    from semisvm.tables.files import load_table_model
-
-    model = load_table_model(campaign.about["model"])
-    columns = [name for name in model.open(campaign.about["data"]).names or () if name != model.target]
-    setup = setup_for(format, campaign.classes or [], model.target, columns)
-    screen.say(f"Set the project up with:\n{setup}\n")
 
 
 def _write_campaign_report(campaign: Campaign, state: Path, report: Path, force: bool) -> None:
@@ -121,18 +191,34 @@ def _write_campaign_report(campaign: Campaign, state: Path, report: Path, force:
     write_page(summary, report, force=force, reword=shared.with_flags)
 
 
+def _next_step(verdict: CampaignVerdict) -> list[str]:
+    """What more labels would add to a certified set, where something is in sight."""
+    if verdict.forecast is None or verdict.next_accepted is None:
+        return []
+    labels = counted(verdict.forecast, "more label")
+    return [f"About {labels} for a set of {counted(verdict.next_accepted, 'row')}."]
+
+
 def _files_of(campaign: Campaign, state: Path, moved: Path | None) -> list[Path]:
     """The files of a campaign, which no output may replace."""
-    known = [state, *(Path(campaign.about[name]) for name in ("model", "data"))]
+    from semisvm.campaign.ledger import ledger_path
+
+    model = Path(campaign.about["model"])
+    known = [state, model, ledger_path(model), Path(campaign.about["data"])]
     return known if moved is None else [*known, moved]
 
 
-@click.group("certify", epilog=shared.list_examples(*CERTIFY_EXAMPLES), short_help="Label rows until certified.")
+@click.group(
+    "certify",
+    epilog=shared.list_examples(*CERTIFY_EXAMPLES),
+    short_help="Label rows until certified.",
+)
 def certify_command() -> None:
-    """Certify a model: label rows that are drawn at random from a pool, and stop as soon as they prove the target.
+    """Certify a model: label rows that are drawn at random from a pool, and stop as soon as they
+    prove the target.
 
-    One may look at any time and stop at any time. The promise is about the rows of the pool, and holds with the
-    probability that is asked for over the program's own random draws.
+    One may look at any time and stop at any time. The promise is about the rows of the pool, and
+    holds with the probability that is asked for over the program's own random draws.
     """
 
 
@@ -140,7 +226,9 @@ def certify_command() -> None:
 @click.argument("model", type=shared.FILE)
 @click.argument("data", type=shared.FILE)
 @target_options
-@click.option("--state", required=True, type=shared.FILE, metavar="FILE", help="Where the campaign is kept.")
+@click.option(
+    "--state", required=True, type=shared.FILE, metavar="FILE", help="Where the campaign is kept."
+)
 @click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The file to fill in.")
 @format_option
 @batch_size_option
@@ -162,19 +250,22 @@ def start_command(
 ) -> None:
     """Freeze MODEL, draw rows of DATA that have no label, and write the first ones to label.
 
-    The CSV has the row's number, its cells and an empty label. Fill in class names, "?" for "don't know", and leave
-    empty what is to be asked again.
+    The CSV has the row's number, its cells and an empty label. Fill in class names, "?" for "don't
+    know", and leave empty what stays open.
     """
+    from semisvm.campaign.ledger import ledger_path
     from semisvm.disk import check_can_write
-    from semisvm.tables.batches import write_batch
+    from semisvm.tables.batches import labeling_configuration, write_batch
     from semisvm.tables.certify import keep_campaign, start_campaign
 
-    inputs = [model, data, *after]
+    inputs = [model, ledger_path(model), data, *after]
     check_can_write(state, force=force, inputs=[*inputs, out])
     check_can_write(out, force=force, inputs=[*inputs, state])
     asked = read_target(model, asked)
     with screen.working():
-        campaign = start_campaign(model, data, unlabeled=unlabeled, after=after, tell=screen.tell, **asked)
+        campaign = start_campaign(
+            model, data, unlabeled=unlabeled, after=after, tell=screen.tell, **asked
+        )
         keep_campaign(campaign, state, force=force)
         n_rows = write_batch(campaign, n, out, format=format, force=force)
     if screen.as_json:
@@ -185,10 +276,16 @@ def start_command(
     if n_rows == 0:
         screen.say(f"There is nothing to ask. {campaign.verdict().reason}")
     elif format == "csv":
-        screen.say(f"{counted(n_rows, 'row')} to label: {out} (fill in the column {campaign.about['target']!r})")
-        screen.say(f"Then: semisvm certify tell {shared.quoted(state)} {shared.quoted(out)} --out NEXT.csv")
+        screen.say(
+            f"{counted(n_rows, 'row')} to label: {out} (fill in the column"
+            f" {campaign.about['target']!r})"
+        )
+        screen.say(
+            f"Then: semisvm certify tell {shared.quoted(state)} {shared.quoted(out)} --out NEXT.csv"
+        )
     else:
-        _say_setup(screen, campaign, format)
+        setup = labeling_configuration(campaign.classes or [])
+        screen.say(f"Set the project of Label Studio up with:\n{setup}\n")
         screen.say(f"{counted(n_rows, 'row')} to label: {out}")
 
 
@@ -196,8 +293,18 @@ def start_command(
 @state_argument
 @click.argument("answers", nargs=-1, type=shared.FILE, metavar="[ANSWERS]...")
 @click.option("--out", type=shared.FILE, metavar="FILE", help="The next file to fill in.")
+@click.option(
+    "--annotator",
+    metavar="NAME",
+    help=(
+        "Who answered. The first answer to a row counts; others tell how far people agree. A tenth"
+        " of the rows of --out is then from those that others answered."
+    ),
+)
 @format_option
-@click.option("--data", type=shared.FILE, metavar="FILE", help="Where the data file is now, if it was moved.")
+@click.option(
+    "--data", type=shared.FILE, metavar="FILE", help="Where the data file is now, if it was moved."
+)
 @batch_size_option
 @shared.force_option
 @screen_option
@@ -205,15 +312,17 @@ def tell_command(
     state: Path,
     answers: tuple[Path, ...],
     out: Path | None,
+    annotator: str | None,
     format: BatchFormat,
     data: Path | None,
     n: int,
     force: bool,
     screen: Screen,
 ) -> None:
-    """Read the filled-in files ANSWERS, and say what is proved; with --out, write the next rows to label.
+    """Read the filled-in files ANSWERS, and say what is proved; with --out, write the next rows to
+    label.
 
-    ANSWERS are CSV files that the campaign wrote, or .json exports of Label Studio or Argilla.
+    ANSWERS are CSV files that the campaign wrote, or .json exports of Label Studio.
 
     An answer that differs from one given before is a correction: it is counted and shown.
     """
@@ -224,26 +333,44 @@ def tell_command(
     campaign = load_campaign(state)
     if out is not None:
         check_can_write(out, force=force, inputs=[*answers, *_files_of(campaign, state, data)])
-    told = [read_answers(campaign, path) for path in answers]
+    told = [read_answers(campaign, path, annotator) for path in answers]
     campaign.save(state)
-    n_rows = 0 if out is None else write_batch(campaign, n, out, data=data, format=format, force=force)
+    n_rows = (
+        0
+        if out is None
+        else write_batch(
+            campaign, n, out, data=data, format=format, annotator=annotator, force=force
+        )
+    )
     verdict = campaign.verdict()
-    counts = {name: sum(getattr(one, name) for one in told) for name in ("n_new", "n_corrected", "n_empty")}
+    counts = {
+        name: sum(getattr(one, name) for one in told)
+        for name in ("n_new", "n_corrected", "n_empty")
+    }
     values = verdict.as_dict() | counts | {"out": str(out) if n_rows else None, "rows": n_rows}
     said = [counted(counts["n_new"], "new answer")]
     said += [f"{counts['n_corrected']} corrected"] if counts["n_corrected"] else []
-    said += [f"{counts['n_empty']} left empty, to be asked again"] if counts["n_empty"] else []
+    said += [f"{counts['n_empty']} left empty, still open"] if counts["n_empty"] else []
     left = [] if out is None else ["There is nothing left to ask."]
     if n_rows:
         left = [f"{counted(n_rows, 'row')} to label: {out}"]
     if verdict.certified:
-        left.append(f"To use what is certified: semisvm certify apply {shared.quoted(state)} --out CERTIFIED.skops")
+        left.append(
+            f"The certified rows: semisvm certify rows {shared.quoted(state)} --out ROWS.csv. The"
+            f" model with this threshold: semisvm certify apply {shared.quoted(state)} --out"
+            " CERTIFIED.skops"
+        )
     screen.show(values, ", ".join(said) + ".", str(verdict), *left)
 
 
 @certify_command.command("show", short_help="Say what is proved so far.")
 @state_argument
-@click.option("--report", type=shared.FILE, metavar="FILE", help="Write the model's report with the campaign in it.")
+@click.option(
+    "--report",
+    type=shared.FILE,
+    metavar="FILE",
+    help="Write the model's report with the campaign in it.",
+)
 @shared.force_option
 @screen_option
 def show_command(state: Path, report: Path | None, force: bool, screen: Screen) -> int:
@@ -269,13 +396,19 @@ def show_command(state: Path, report: Path | None, force: bool, screen: Screen) 
 @state_argument
 @click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The file to write.")
 @format_option
-@click.option("--data", type=shared.FILE, metavar="FILE", help="Where the data file is now, if it was moved.")
+@click.option(
+    "--data", type=shared.FILE, metavar="FILE", help="Where the data file is now, if it was moved."
+)
 @shared.force_option
 @screen_option
-def export_command(state: Path, out: Path, format: BatchFormat, data: Path | None, force: bool, screen: Screen) -> None:
-    """Write the answered rows with their labels: a CSV file to fit the next model with, or JSON for a labeling tool.
+def export_command(
+    state: Path, out: Path, format: BatchFormat, data: Path | None, force: bool, screen: Screen
+) -> None:
+    """Write the answered rows with their labels: a CSV file to fit the next model with, or JSON for
+    a labeling tool.
 
-    In the CSV file the rows are marked as drawn "by campaign": fit trains on them and measures nothing on them.
+    In the CSV file the rows are marked as drawn "by campaign": fit trains on them and measures
+    nothing on them.
     """
     from semisvm.disk import check_can_write
     from semisvm.tables.batches import write_answers
@@ -284,18 +417,64 @@ def export_command(state: Path, out: Path, format: BatchFormat, data: Path | Non
     campaign = load_campaign(state)
     check_can_write(out, force=force, inputs=_files_of(campaign, state, data))
     n_rows = write_answers(campaign, out, data=data, format=format, force=force)
-    said = f"{counted(n_rows, 'row')} with their labels: {out}" if n_rows else "Nothing is answered yet."
+    said = (
+        f"{counted(n_rows, 'row')} with their labels: {out}"
+        if n_rows
+        else "Nothing is answered yet."
+    )
     screen.show({"out": str(out) if n_rows else None, "rows": n_rows}, said)
+
+
+@certify_command.command("rows", short_help="Write the certified rows, and why each is accepted.")
+@state_argument
+@click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The CSV to write.")
+@click.option(
+    "--data", type=shared.FILE, metavar="FILE", help="Where the data file is now, if it was moved."
+)
+@shared.force_option
+@screen_option
+def rows_command(state: Path, out: Path, data: Path | None, force: bool, screen: Screen) -> int:
+    """Write the rows of the pool that are certified, as a CSV file: the row's number, why it is
+    accepted ("above the threshold" or "found positive"), and its cells.
+
+    The exit code is 1, and no file is written, while nothing is certified.
+    """
+    from semisvm.campaign import claim_in_words
+    from semisvm.disk import check_can_write
+    from semisvm.tables.batches import write_accepted
+    from semisvm.tables.certify import load_campaign
+
+    campaign = load_campaign(state)
+    check_can_write(out, force=force, inputs=_files_of(campaign, state, data))
+    n_rows = write_accepted(campaign, out, data=data, force=force)
+    verdict = campaign.verdict()
+    values = verdict.as_dict() | {"out": str(out) if n_rows else None, "rows": n_rows}
+    if not n_rows:
+        screen.show(values, verdict.reason)
+        return 1
+    said = f"{counted(n_rows, 'row')}, {verdict.n_found:,} of them found positive: {out}"
+    screen.show(values, claim_in_words(campaign), said, *_next_step(verdict))
+    return 0
 
 
 @certify_command.command("apply", short_help="Write the model with the certified threshold.")
 @state_argument
-@click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The model file to write.")
-@click.option("--model", type=shared.FILE, metavar="FILE", help="Where the model is now, if it was moved.")
+@click.option(
+    "--out", required=True, type=shared.FILE, metavar="FILE", help="The model file to write."
+)
+@click.option(
+    "--model", type=shared.FILE, metavar="FILE", help="Where the model is now, if it was moved."
+)
 @shared.force_option
 @screen_option
 def apply_command(state: Path, out: Path, model: Path | None, force: bool, screen: Screen) -> None:
-    """Write the model with the certified threshold: a model file as any other, for predict and evaluate."""
+    """Write the model with the certified threshold: a model file as any other, for predict and
+    evaluate.
+
+    A model has a threshold and no list of rows: what is said names the rows that the promise is
+    about. `semisvm certify rows` writes those of the pool.
+    """
+    from semisvm.campaign.record import where_it_holds
     from semisvm.disk import check_can_write
     from semisvm.tables import save
     from semisvm.tables.certify import certified_model, load_campaign
@@ -306,4 +485,8 @@ def apply_command(state: Path, out: Path, model: Path | None, force: bool, scree
     check_model_name(out)
     save(certified_model(campaign, model_path=model), out, force=force)
     verdict = campaign.verdict()
-    screen.show(verdict.as_dict() | {"out": str(out)}, f"{verdict.reason}\nModel: {out}")
+    where = where_it_holds(campaign)
+    screen.show(
+        verdict.as_dict() | {"out": str(out), "where_it_holds": where},
+        f"{verdict.reason}\n{where}\nModel: {out}",
+    )

@@ -1,4 +1,6 @@
-"""All commands together, with `semisvm fit`, `compare` and `info`; each ending as a sentence and an exit code."""
+"""All commands together, with `semisvm fit`, `compare` and `info`; each ending as a sentence and
+an exit code.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,17 @@ from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from semisvm.cli import EXIT_CODES, NO_MEMORY, errors_behind, lacks_memory
+from semisvm.cli import EXIT_CODES, NO_MEMORY, OF_NO_USE, errors_behind, lacks_memory
 from semisvm.cli import options as shared
 from semisvm.cli.screen import Screen, screen_option
+from semisvm.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from semisvm.tables.summary import FitSummary
 
 DEBUG = "--debug"
 EXAMPLES = (
@@ -30,6 +36,7 @@ MODULES = {  # of the other commands
     "suggest": "apply",
     "certify": "certify",
     "label": "label",
+    "monitor": "monitor",
     "report": "apply",
 }
 
@@ -44,11 +51,15 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command; None where there is none of this name."""
         if cmd_name in MODULES:
-            self.add_command(getattr(import_module(f"semisvm.cli.{MODULES[cmd_name]}"), f"{cmd_name}_command"))
+            self.add_command(
+                getattr(import_module(f"semisvm.cli.{MODULES[cmd_name]}"), f"{cmd_name}_command")
+            )
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Return what is to be run; a name that is spelled much like that of a command gets a hint."""
+        """Return what is to be run; a name that is spelled much like that of a command gets a
+        hint.
+        """
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -75,8 +86,8 @@ def commands(debug: bool) -> None:
     "semisvm fit mails.csv --target spam --out spam.skops",
     "semisvm fit mails.csv --target spam --min-precision 0.9 --out spam.skops --report spam.html",
     "semisvm fit patients.parquet --target ill --positive yes --costs yes=10,no=1 --out ill.skops",
-    "semisvm fit labeled.csv --unlabeled-data pool.csv --target topic --method transductive --out topic.skops",
-    "semisvm fit big.csv --target y --out y.skops --checkpoint y.parts --resume",
+    "semisvm fit labeled.csv --unlabeled-data pool.csv --target topic --method transductive --out"
+    " topic.skops",
     "semisvm fit folder/ --target y --out y.skops --workers 4",
     of=commands,
 )
@@ -85,14 +96,22 @@ def commands(debug: bool) -> None:
     "--method",
     cls=shared.MethodOption,
     metavar="NAME",
-    help="The method: auto, {methods}. By default preference with --confidence, else auto, which takes the average of "
-    "many models (auto-kernel) unless the labels alone do clearly better.",
+    help=(
+        "The method: auto, {methods}. By default preference with --confidence, else auto, which"
+        " takes the average of many models (autosvc) unless the labels alone do clearly better."
+    ),
 )
-@click.option("--out", required=True, type=shared.FILE, metavar="MODEL", help="The model file to write (.skops).")
-@click.option("--report", type=shared.FILE, metavar="FILE", help="Write a report of the fit, one HTML file.")
+@click.option(
+    "--out",
+    required=True,
+    type=shared.FILE,
+    metavar="MODEL",
+    help="The model file to write (.skops).",
+)
+@click.option(
+    "--report", type=shared.FILE, metavar="FILE", help="Write a report of the fit, one HTML file."
+)
 @click.option("--details", is_flag=True, help="Also print columns, steps, intervals and notes.")
-@click.option("--checkpoint", type=shared.FILE, metavar="DIR", help="Keep every finished solve in a folder.")
-@click.option("--resume", is_flag=True, help="Continue the fit in --checkpoint; starts a new one if there is none.")
 @shared.cluster_options
 @shared.force_option
 @screen_option
@@ -101,8 +120,6 @@ def fit_command(
     out: Path,
     report: Path | None,
     details: bool,
-    checkpoint: Path | None,
-    resume: bool,
     dask: str | None,
     workers: int | None,
     force: bool,
@@ -111,42 +128,44 @@ def fit_command(
 ) -> int:
     """Learn from the rows of DATA and write a model file.
 
-    DATA is CSV or TSV (also .gz, .bz2, .xz), Parquet, ARFF, LIBSVM/SVMlight text, npz, or a spreadsheet (.xlsx, .ods);
-    several files make one table. A folder of .csv or .parquet files with the same columns is read file by file, in
-    bounded memory, here or by the workers of a cluster (--workers, --dask).
+    DATA is CSV or TSV (also .gz, .bz2, .xz), Parquet, LIBSVM/SVMlight text, npz, or a
+    spreadsheet (.xlsx, .ods); several files make one table. A folder of .csv or .parquet files with
+    the same columns is read file by file, in bounded memory, here or by the workers of a cluster
+    (--workers, --dask).
 
-    A row whose target cell is empty is unlabeled. Columns may hold numbers, categories, dates, free text and empty
-    cells; the type of each is detected, and can be set by --type.
+    A row whose target cell is empty is unlabeled. Columns may hold numbers, categories, dates, free
+    text and empty cells; the type of each is detected, and can be set by --type.
 
-    With --min-precision the highest recall that keeps it is taken, with --min-recall the highest precision that keeps
-    it, and with both, or with --best-f1, the best F1 that keeps them. With none of them the best F1 is taken. What
-    counts is the rarer of two classes, unless --positive names one.
+    With --min-precision the highest recall that keeps it is taken, with --min-recall the highest
+    precision that keeps it, and with both, or with --best-f1, the best F1 that keeps them. With
+    none of them the best F1 is taken. What counts is the rarer of two classes, unless --positive
+    names one.
 
-    Ctrl-C keeps the best so far: the model is written, and the exit code is 130. The exit code is 1 if a precision or
-    recall was asked for and the labels show that it is not reached; the model is written in this case too.
+    Ctrl-C keeps the best so far: the model is written, and the exit code is 130. The exit code is 1
+    if a precision or recall was asked for and the labels show that it is not reached, and 4 if the
+    model is of no use: it accepts every row or nearly every row, or the labels can't tell it from
+    guessing. The model is written in these cases too.
     """
     from semisvm.cli.screen import is_compiled
     from semisvm.disk import check_can_write
-    from semisvm.report import write_page
     from semisvm.tables import save
     from semisvm.tables.files import check_model_name
     from semisvm.tables.fit import fit_model
-    from semisvm.tables.label import N_SUGGESTED, suggest_training_rows
 
     inputs = [*options["data"], *options["unlabeled_data"], *filter(None, [options["cost_matrix"]])]
     check_can_write(out, force=force, inputs=inputs)
     check_model_name(out)
     if report is not None:
         check_can_write(report, force=force, inputs=[*inputs, out])
-    if resume and checkpoint is None:
-        raise click.UsageError("--resume continues a checkpoint: say which one by --checkpoint DIR.")
     if len(options["data"]) > 1 and any(path.is_dir() for path in options["data"]):
         raise click.UsageError("A folder is a table of its own: give one folder, or only files.")
     with screen.working(), shared.open_cluster(options["data"][0], dask, workers) as readers:
         screen.tell("Reading the rows")
         training, settings = shared.read_training_options(options, readers, screen.tell)
         if not is_compiled():
-            screen.warn("Compiling once (about 10 seconds; semisvm info --warm does it beforehand).")
+            screen.warn(
+                "Compiling once (about 10 seconds; semisvm info --warm does it beforehand)."
+            )
         fit: Any = fit_model
         if readers is not None:
             from semisvm.tables.fit_folder import describe_folder, fit_folder
@@ -159,40 +178,53 @@ def fit_command(
             method=method,
             tune=shared.wants_tuning(options),
             most_unlabeled=options["max_unlabeled"],
-            checkpoint=checkpoint,
-            resume=resume,
             tell=screen.tell,
         )
-        save(fitted.model, out, force=force)
+        save(fitted, out, force=force)
         if report is not None:
-            suggestions = tuple(suggest_training_rows(fitted.model, training, N_SUGGESTED))
-            summary = replace(fitted.model.summary, suggestions=suggestions)
+            from semisvm.report import write_page
+            from semisvm.tables.label import N_SUGGESTED, suggest_training_rows
+
+            suggestions = tuple(suggest_training_rows(fitted, training, N_SUGGESTED))
+            summary = replace(fitted.summary, suggestions=suggestions)
             write_page(summary, report, force=force, model=out.name, reword=shared.with_flags)
-    if fitted.checkpoint is not None and not fitted.was_stopped:
-        fitted.checkpoint.remove()
     pool = options["unlabeled_data"] or options["data"]
-    _show_fitted(screen, fitted, out, report, pool[0], details)
-    return 130 if fitted.was_stopped else 0 if fitted.reached else 1
+    return _show_fitted(screen, fitted.summary, out, report, pool[0], details)
 
 
-def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None, pool: Path, details: bool) -> None:
+def _show_fitted(
+    screen: Screen, summary: FitSummary, out: Path, report: Path | None, pool: Path, details: bool
+) -> int:
+    """Print what came of a fit, and return the exit code."""
     from semisvm.cli.screen import show_columns, show_first, show_fit
+    from semisvm.tables.sentences import first_screen
 
-    summary = fitted.model.summary
+    first = first_screen(summary, shared.quoted(out), shared.quoted(pool))
+    code = 0 if summary.reached else 1
+    if first.is_useless:
+        code = OF_NO_USE
+    if summary.was_stopped:
+        code = 130
     if screen.as_json:
         written = {"model": str(out), "report": None if report is None else str(report)}
-        state = {"reached": fitted.reached, "stopped": fitted.was_stopped}
+        state = {
+            "reached": summary.reached,
+            "useless": first.is_useless,
+            "stopped": summary.was_stopped,
+            "exit_code": code,
+        }
         screen.show(written | state | {"summary": summary.as_dict()})
-        return
-    show_first(screen.console, summary, shared.quoted(out), shared.quoted(pool))
+        return code
+    show_first(screen.console, first)
     if details:
         screen.say("")
         show_columns(screen.console, summary)
         show_fit(screen.console, summary)
-    if fitted.was_stopped:
+    if summary.was_stopped:
         screen.warn("Stopped by Ctrl-C: this is the best so far.")
     more = "" if details else "   (--details shows more)"
     screen.say(f"Model: {out}" + (f"   Report: {report}" if report is not None else more))
+    return code
 
 
 @shared.command(
@@ -214,12 +246,15 @@ def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None, po
 )
 @screen_option
 def compare_command(methods: tuple[str, ...], screen: Screen, **options: Any) -> int:
-    """Compare methods on the labeled rows of DATA, each row predicted by fits that have not seen its label.
+    """Compare methods on the labeled rows of DATA, each row predicted by fits that have not seen
+    its label.
 
-    Two classes are compared by ranking: how often a row of the positive class has a higher score than another. So the
-    supervised method counts with the best threshold of its own, and a gain is one beyond it. More classes are compared
-    by balanced accuracy (the mean of the classes' recalls), and with --costs by the expected cost per row. Intervals
-    have a confidence of 90%. "chosen" is the simplest method within one standard error of the best.
+    Two classes are compared by the area under the ROC curve: how often a row of the positive class
+    has a higher score than another. So the supervised method counts with the best threshold of its
+    own, and a gain is one beyond it. More classes are compared by balanced accuracy (the mean of
+    the classes' recalls), and with --costs by the expected cost per row. Intervals have a
+    confidence of 90%.
+    "chosen" is the simplest method within one standard error of the best.
 
     Ctrl-C shows the methods that are done (exit code 130).
     """
@@ -245,17 +280,27 @@ def compare_command(methods: tuple[str, ...], screen: Screen, **options: Any) ->
     return 130 if found.was_stopped else 0
 
 
-@shared.command("info", None, "semisvm info", "semisvm info --json", "semisvm info --warm", of=commands)
-@click.option("--warm", is_flag=True, help="Also compile all that fits need, so that the first one starts at once.")
+@shared.command(
+    "info", None, "semisvm info", "semisvm info --json", "semisvm info --warm", of=commands
+)
+@click.option(
+    "--warm",
+    is_flag=True,
+    help="Also compile all that fits need, so that the first one starts at once.",
+)
 @screen_option
 def info_command(screen: Screen, warm: bool) -> None:
     """Print versions, threads, memory and GPU, for a bug report."""
-    from semisvm.device import free_bytes
     from semisvm.kernels.threads import n_threads
+    from semisvm.memory import free_bytes
 
     found = {"python": platform.python_version(), "system": platform.platform()}
     found |= {name: _version(name) for name in REPORTED.split()}
-    found |= {"threads": str(n_threads()), "free memory": f"{free_bytes() / 1e9:.1f} GB", "GPU": _gpu()}
+    found |= {
+        "threads": str(n_threads()),
+        "free memory": f"{free_bytes() / 1e9:.1f} GB",
+        "GPU": _gpu(),
+    }
     if warm:
         from semisvm.estimators.compilation import compile_all
 
@@ -285,12 +330,18 @@ def _gpu() -> str:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command with these words and return its exit code; what went wrong is printed as a sentence."""
+    """Run a command with these words and return its exit code; what went wrong is printed as a
+    sentence.
+    """
     debug = DEBUG in arguments
     try:
-        return commands.main([word for word in arguments if word != DEBUG], standalone_mode=False) or 0
+        return (
+            commands.main([word for word in arguments if word != DEBUG], standalone_mode=False) or 0
+        )
     except (click.exceptions.Abort, KeyboardInterrupt):
         raise KeyboardInterrupt from None
+    except BrokenPipeError:
+        raise
     except click.ClickException as error:
         error.show()
         return 2
@@ -300,7 +351,8 @@ def run(arguments: Sequence[str]) -> int:
         return int(ending.code or 0)
     except Exception as error:
         if any(isinstance(one, KeyboardInterrupt) for one in errors_behind(error)):
-            raise KeyboardInterrupt from None  # an extension that was being loaded made an ImportError of it
+            # an extension that was being loaded made an ImportError of it
+            raise KeyboardInterrupt from None
         if debug:
             raise
         message, code = _told(error)
@@ -313,8 +365,12 @@ def _told(error: Exception) -> tuple[str, int]:
     if lacks_memory(error):
         known = f" ({error})" if isinstance(error, MemoryError) and str(error) else ""
         return f"{NO_MEMORY}{known}. Use fewer rows, another method, or a larger machine.", 3
-    if isinstance(error, ValueError | OSError):
-        remedy = "" if isinstance(error, ValueError) else ". Check the disk, and whether its folders can be written to."
+    if isinstance(error, ValueError | OSError | MissingExtraError):
+        remedy = (
+            ""
+            if not isinstance(error, OSError)
+            else ". Check the disk, and whether its folders can be written to."
+        )
         return f"{shared.with_flags(str(error), commands)}{remedy}", 2
     known = f"{type(error).__name__}: {error}".rstrip(": ")
     return f"this is a bug in semisvm, not in your data ({known}). Add {DEBUG} for details.", 2

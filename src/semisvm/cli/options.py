@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,22 @@ from typing import Any
 
 import click
 
-FILE = click.Path(path_type=Path)
+
+class _File(click.Path):
+    """A path whose links lead somewhere."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path, or fail with a sentence."""
+        path = Path(str(super().convert(value, param, ctx)))
+        try:
+            path.stat()
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                self.fail(f"{path} is a link that leads back to itself: name a file.", param, ctx)
+        return path
+
+
+FILE = _File(path_type=Path)
 
 
 class _Number(click.ParamType):
@@ -18,7 +34,9 @@ class _Number(click.ParamType):
 
     name = "number"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         """Return the number, or fail with a sentence."""
         try:
             number = float(value)
@@ -34,7 +52,9 @@ class _Share(_Number):
 
     name = "share"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         """Return the number, or fail with a sentence."""
         if isinstance(value, str) and value.strip().endswith("%"):
             return super().convert(value.strip()[:-1], param, ctx) / 100
@@ -51,12 +71,16 @@ KERNELS = ("linear", "rbf", "poly", "sigmoid")
 
 force_option = click.option("--force", is_flag=True, help="Replace files that exist.")
 unlabeled_option = click.option(
-    "--unlabeled", metavar="MARK", help="What marks an unlabeled row, besides an empty cell; in LIBSVM text 0."
+    "--unlabeled",
+    metavar="MARK",
+    help="What marks an unlabeled row, besides an empty cell; in LIBSVM text 0.",
 )
 
 
 class MethodOption(click.Option):
-    """An option whose help lists the methods of the registry, which is read only if the help is shown."""
+    """An option whose help lists the methods of the registry, which is read only if the help is
+    shown.
+    """
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the help with the names of the methods for {methods}."""
@@ -82,6 +106,8 @@ def piped(data: Path, out: Path) -> Iterator[tuple[Path, Path]]:
         source = Path(folder, "stdin.csv") if str(data) == "-" else data
         target = Path(folder, "stdout.csv") if str(out) == "-" else out
         if source != data:
+            if sys.stdin is None:
+                raise click.UsageError("- reads standard input, which is closed: name a file.")
             with open(source, "wb") as copy:
                 shutil.copyfileobj(sys.stdin.buffer, copy)
         yield source, target
@@ -91,8 +117,12 @@ def piped(data: Path, out: Path) -> Iterator[tuple[Path, Path]]:
             sys.stdout.buffer.flush()
 
 
-def command(name: str, short_help: str | None, *examples: str, of: Any = click) -> Callable[..., Any]:
-    """Return the decorator of a command, with example lines at the end of its help; `of` is the group it belongs to."""
+def command(
+    name: str, short_help: str | None, *examples: str, of: Any = click
+) -> Callable[..., Any]:
+    """Return the decorator of a command, with example lines at the end of its help; `of` is the
+    group it belongs to.
+    """
     return of.command(name, short_help=short_help, epilog=list_examples(*examples))
 
 
@@ -107,7 +137,9 @@ def quoted(path: Path) -> str:
 
 
 def with_flags(words: str, group: click.Group | None = None) -> str:
-    """Write the parameters that the library names, such as `min_recall`, as options of the command: --min-recall."""
+    """Write the parameters that the library names, such as `min_recall`, as options of the
+    command: --min-recall.
+    """
     own: Any = click.get_current_context().find_root().command if group is None else group
     found = [own.get_command(None, name) for name in own.list_commands(None)]
     flags = {one.name: one.opts[0] for command in found for one in command.params}
@@ -127,16 +159,36 @@ def several(*decorators: Callable[..., Any]) -> Callable[..., Any]:
 
 training_options = several(
     click.argument("data", nargs=-1, required=True, type=FILE, metavar="DATA..."),
-    click.option("--target", metavar="COL", help="The column of the labels. LIBSVM and npz files need none."),
+    click.option(
+        "--target", metavar="COL", help="The column of the labels. LIBSVM and npz files need none."
+    ),
     unlabeled_option,
-    click.option("--unlabeled-data", multiple=True, type=FILE, metavar="FILE", help="Further rows, all unlabeled."),
-    click.option("--positive", metavar="CLASS", help="Of two classes, the one to look for; by default the rarer one."),
+    click.option(
+        "--unlabeled-data",
+        multiple=True,
+        type=FILE,
+        metavar="FILE",
+        help="Further rows, all unlabeled.",
+    ),
+    click.option(
+        "--positive",
+        metavar="CLASS",
+        help="Of two classes, the one to look for; by default the rarer one.",
+    ),
     click.option(
         "--drawn",
         metavar="COL",
-        help='The column that says how labels were drawn: "at random", "by doubt", "by campaign". By default "drawn".',
+        help=(
+            'The column that says how labels were drawn: "at random", "by doubt", "by campaign". By'
+            ' default "drawn".'
+        ),
     ),
-    click.option("--drop", multiple=True, metavar="COL", help="Leave a column out; may be given more than once."),
+    click.option(
+        "--drop",
+        multiple=True,
+        metavar="COL",
+        help="Leave a column out; may be given more than once.",
+    ),
     click.option(
         "--type",
         "types",
@@ -154,33 +206,51 @@ training_options = several(
         type=click.Choice(["ask", "same", "exact"]),
         default="ask",
         show_default=True,
-        help='Labels that differ only by case or spaces ("Yes", "yes"): one class (same), or not (exact).',
+        help=(
+            'Labels that differ only by case or spaces ("Yes", "yes"): one class (same), or not'
+            " (exact)."
+        ),
     ),
     click.option(
         "--min-precision",
         type=SHARE,
         metavar="P",
-        help="The precision to keep, such as 0.9 or 90%: the highest recall that keeps it is taken.",
+        help=(
+            "The precision to keep, such as 0.9 or 90%: the highest recall that keeps it is taken."
+        ),
     ),
     click.option(
         "--min-recall",
         type=SHARE,
         metavar="R",
-        help="The recall to keep, such as 0.9 or 90%: the highest precision that keeps it is taken.",
+        help=(
+            "The recall to keep, such as 0.9 or 90%: the highest precision that keeps it is taken."
+        ),
     ),
-    click.option("--best-f1", is_flag=True, help="Take the best F1 that keeps what is asked instead."),
+    click.option(
+        "--best-f1", is_flag=True, help="Take the best F1 that keeps what is asked instead."
+    ),
     click.option(
         "--confidence",
         type=SHARE,
         metavar="P",
-        help="Certify the target: with 0.9 it holds with a probability of 90%. Half of the labels serve as proof.",
+        help=(
+            "Certify the target: with 0.9 it holds with a probability of 90%. Half of the labels"
+            " serve as proof."
+        ),
     ),
     click.option(
         "--trust-labels",
         is_flag=True,
-        help="Certify even if the labeled rows do not look like a random sample; the result says so.",
+        help=(
+            "Certify even if the labeled rows do not look like a random sample; the result says so."
+        ),
     ),
-    click.option("--costs", metavar="CLASS=COST,...", help="What it costs to take a row of each class for another."),
+    click.option(
+        "--costs",
+        metavar="CLASS=COST,...",
+        help="What it costs to take a row of each class for another.",
+    ),
     click.option(
         "--cost-matrix",
         type=FILE,
@@ -188,17 +258,37 @@ training_options = several(
         help="CSV of costs: one row per true class, one column per predicted class.",
     ),
     click.option(
-        "--kernel", type=click.Choice(KERNELS), help="By default linear for sparse rows (text), rbf otherwise."
+        "--kernel",
+        type=click.Choice(KERNELS),
+        help="By default linear for sparse rows (text), rbf otherwise.",
     ),
-    click.option("--C", "C", type=NUMBER, help="The price of an error on a label; by default tuned on the labels."),
-    click.option("--gamma", type=NUMBER, help="Width of the rbf kernel; by default tuned on the labels."),
+    click.option(
+        "--C",
+        "C",
+        type=NUMBER,
+        help="The price of an error on a label; by default tuned on the labels.",
+    ),
+    click.option(
+        "--gamma", type=NUMBER, help="Width of the rbf kernel; by default tuned on the labels."
+    ),
     click.option(
         "--tune/--no-tune",
         default=True,
-        help="Choose how columns are prepared, the kernel, C and gamma on the labels (the default, seconds).",
+        help=(
+            "Choose how columns are prepared, the kernel, C and gamma on the labels (the default,"
+            " seconds)."
+        ),
     ),
-    click.option("--device", default="auto", show_default=True, help="Where to compute: auto, cpu or cuda."),
-    click.option("--seed", type=SEED, default=0, show_default=True, help="Makes every random choice repeatable."),
+    click.option(
+        "--device", default="auto", show_default=True, help="Where to compute: auto, cpu or cuda."
+    ),
+    click.option(
+        "--seed",
+        type=SEED,
+        default=0,
+        show_default=True,
+        help="Makes every random choice repeatable.",
+    ),
     click.option(
         "--max-unlabeled",
         type=click.IntRange(min=0),
@@ -210,10 +300,15 @@ training_options = several(
 
 cluster_options = several(
     click.option(
-        "--dask", metavar="ADDRESS", help="Of a folder: read by the workers of a Dask cluster, tcp://HOST:8786."
+        "--dask",
+        metavar="ADDRESS",
+        help="Of a folder: read by the workers of a Dask cluster, tcp://HOST:8786.",
     ),
     click.option(
-        "--workers", type=click.IntRange(min=1), metavar="N", help="Of a folder: read by N processes on this machine."
+        "--workers",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Of a folder: read by N processes on this machine.",
     ),
 )
 
@@ -222,10 +317,14 @@ cluster_options = several(
 def open_cluster(data: Path, dask: str | None, workers: int | None) -> Iterator[Any]:
     """Give who reads the files of a folder; None where DATA is no folder."""
     if dask is not None and workers is not None:
-        raise click.UsageError("--dask and --workers both say who reads the files: give one of them.")
+        raise click.UsageError(
+            "--dask and --workers both say who reads the files: give one of them."
+        )
     if not data.is_dir():
         if dask is not None or workers is not None:
-            raise click.UsageError("--dask and --workers share out the files of a folder: give a folder as DATA.")
+            raise click.UsageError(
+                "--dask and --workers share out the files of a folder: give a folder as DATA."
+            )
         yield None
         return
     from semisvm.tables.partition_rows import open_workers
@@ -234,8 +333,12 @@ def open_cluster(data: Path, dask: str | None, workers: int | None) -> Iterator[
         yield found
 
 
-def read_training_options(options: dict[str, Any], workers: Any = None, tell: Any = None) -> tuple[Any, Any]:
-    """Return the training rows and the settings that the options ask for; `workers` read the files of a folder."""
+def read_training_options(
+    options: dict[str, Any], workers: Any = None, tell: Any = None
+) -> tuple[Any, Any]:
+    """Return the training rows and the settings that the options ask for; `workers` read the
+    files of a folder.
+    """
     from dataclasses import fields
 
     from semisvm.decision import Target
@@ -246,22 +349,35 @@ def read_training_options(options: dict[str, Any], workers: Any = None, tell: An
     Target(options["min_precision"], options["min_recall"])  # refuses before anything is read
     confidence = options["confidence"]
     if confidence is not None and not 0 < confidence < 1:
-        raise click.UsageError(f"--confidence is a probability between 0 and 1, such as 0.9; got {confidence:g}.")
+        raise click.UsageError(
+            f"--confidence is a probability between 0 and 1, such as 0.9; got {confidence:g}."
+        )
     if confidence is not None and options["min_precision"] is options["min_recall"] is None:
-        raise click.UsageError("--confidence certifies a target: set it by --min-precision or --min-recall.")
+        raise click.UsageError(
+            "--confidence certifies a target: set it by --min-precision or --min-recall."
+        )
     if options["costs"] and options["cost_matrix"]:
         raise click.UsageError("--costs and --cost-matrix both set the costs: give one of them.")
-    said = {name: options[name] for name in ("unlabeled", "positive", "drop", "drawn", "decimal", "spelling")}
+    said = {
+        name: options[name]
+        for name in ("unlabeled", "positive", "drop", "drawn", "decimal", "spelling")
+    }
     said["types"] = dict(_pair(words) for words in options["types"])
     found: Any
     if workers is not None:
         from semisvm.tables.fit_folder import read_folder
 
         if options["unlabeled_data"]:
-            raise click.UsageError("--unlabeled-data and a folder: put the files into the folder, without the target.")
-        found = read_folder(options["data"][0], options["target"], workers=workers, tell=tell, **said)
+            raise click.UsageError(
+                "--unlabeled-data and a folder: put the files into the folder, without the target."
+            )
+        found = read_folder(
+            options["data"][0], options["target"], workers=workers, tell=tell, **said
+        )
     else:
-        found = read_training(options["data"], options["target"], unlabeled_data=options["unlabeled_data"], **said)
+        found = read_training(
+            options["data"], options["target"], unlabeled_data=options["unlabeled_data"], **said
+        )
     costs: Any = None
     if options["costs"]:
         costs = parse_costs(options["costs"], found.classes)
@@ -271,7 +387,9 @@ def read_training_options(options: dict[str, Any], workers: Any = None, tell: An
         if options[name] is not None and not options[name] > 0:
             raise click.UsageError(f"--{name} must be a positive number, got {options[name]:g}.")
     asked = {one.name: options[one.name] for one in fields(Settings) if one.name in options}
-    return found, Settings(**asked | {"C": 1.0 if options["C"] is None else options["C"], "costs": costs})
+    return found, Settings(
+        **asked | {"C": 1.0 if options["C"] is None else options["C"], "costs": costs}
+    )
 
 
 def wants_tuning(options: dict[str, Any]) -> bool:

@@ -1,13 +1,13 @@
-"""What a person at the terminal sees: summaries, comparisons and evaluations on stdout, progress on stderr.
+"""What a person at the terminal sees: summaries, comparisons and evaluations on stdout, progress on
+stderr.
 
-Progress is shown once something has taken a second. On a terminal it is one line that is redrawn, and removed at the
-end; elsewhere, such as in a log file, it is a plain line every few seconds.
+Progress is shown once something has taken a second. On a terminal it is one line that is redrawn,
+and removed at the end; elsewhere, such as in a log file, it is a plain line every few seconds.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import sys
 import time
 from collections.abc import Iterator
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from semisvm.decision import Estimate, OperatingPoint
+    from semisvm.decision import OperatingPoint
     from semisvm.tables.evaluate import Evaluation
-    from semisvm.tables.summary import ComparisonSummary, FitSummary
+    from semisvm.tables.sentences import FirstScreen
+    from semisvm.tables.summary import Comparison, FitSummary
 
 PATIENCE = 1.0  # seconds before progress is shown
 BETWEEN_LINES = 5.0
@@ -51,7 +52,9 @@ class Screen:
         from rich.console import Console
 
         is_terminal = sys.stdout.isatty()
-        return Console(highlight=False, soft_wrap=not is_terminal, width=None if is_terminal else WIDE)
+        return Console(
+            highlight=False, soft_wrap=not is_terminal, width=None if is_terminal else WIDE
+        )
 
     def show(self, values: Any, *words: str) -> None:
         """Print what came of a command: the JSON object, or sentences for people."""
@@ -77,7 +80,9 @@ class Screen:
                 self._progress.stop()
                 self._progress = None
 
-    def tell(self, what: str, done: int | None = None, total: int | None = None, unit: str = "") -> None:
+    def tell(
+        self, what: str, done: int | None = None, total: int | None = None, unit: str = ""
+    ) -> None:
         """Show progress: the `tell` that `semisvm.tables` calls."""
         now = time.monotonic()
         if now - self.began < PATIENCE:
@@ -86,7 +91,9 @@ class Screen:
             self._draw(what, done, total, unit)
         elif now - self.spoke >= BETWEEN_LINES:
             self.spoke = now
-            click.echo(f"{what}: {_progress_count(done, total, unit)}({now - self.began:.0f} s)", err=True)
+            click.echo(
+                f"{what}: {_progress_count(done, total, unit)}({now - self.began:.0f} s)", err=True
+            )
 
     def _draw(self, what: str, done: int | None, total: int | None, unit: str) -> None:
         if self._progress is None:
@@ -104,7 +111,8 @@ class Screen:
         if what != self._what:
             if self._task is not None:
                 self._progress.remove_task(self._task)
-            self._what, self._task = what, self._progress.add_task(what, total=total, count="")
+            self._what = what
+            self._task = self._progress.add_task(what, total=total, count="")
         count = f"{_progress_count(done, total, unit)}({time.monotonic() - self.began:.0f} s)"
         self._progress.update(self._task, completed=done or 0, total=total, count=count)
 
@@ -119,7 +127,13 @@ screen_option = click.option(
 
 
 def _progress_count(done: int | None, total: int | None, unit: str) -> str:
-    return "" if not done else f"{done:,} " + ("" if total is None else f"of {total:,} ") + (f"{unit} " if unit else "")
+    return (
+        ""
+        if not done
+        else f"{done:,} "
+        + ("" if total is None else f"of {total:,} ")
+        + (f"{unit} " if unit else "")
+    )
 
 
 # ---- compiling ----
@@ -139,15 +153,12 @@ def is_compiled() -> bool:
 # ---- results ----
 
 
-def show_first(console: Console, summary: FitSummary, model: str, data: str) -> None:
+def show_first(console: Console, answer: FirstScreen) -> None:
     """Print the answer in at most 120 words."""
     from rich.markup import escape
 
-    from semisvm.tables.first_screen import first_screen
-
-    found = first_screen(summary, model, data)
-    first, *rest = found.lines
-    style = "red" if found.status in ("useless", "missed") else "bold"
+    first, *rest = answer.lines
+    style = "red" if answer.status in ("useless", "missed") else "bold"
     console.print(f"[{style}]{escape(first)}[/]")
     for line in rest:
         # A command to copy stays in one piece: the terminal breaks the line, and not the command.
@@ -172,12 +183,14 @@ def show_fit(console: Console, summary: FitSummary) -> None:
     """Print the data, the method, the audit and whether the target is reached."""
     from rich.markup import escape
 
-    from semisvm.report.wording import verdict
+    from semisvm.tables.sentences import verdict
 
-    data, method = summary.data, summary.method
+    data = summary.data
+    method = summary.method
     console.print(
-        f"[bold]{escape(data.name)}[/]: {counted(data.rows, 'row')}, {data.labeled:,} labeled, {data.unlabeled:,} not; "
-        f"{counted(len(data.features), 'column')}; classes {escape(', '.join(summary.classes))}"
+        f"[bold]{escape(data.name)}[/]: {counted(data.rows, 'row')}, {data.labeled:,} labeled,"
+        f" {data.unlabeled:,} not; {counted(len(data.features), 'column')}; classes"
+        f" {escape(', '.join(summary.classes))}"
         + (f" (positive: {escape(summary.positive)})" if summary.positive else "")
     )
     console.print(f"[bold]Method[/]: {method.name} ({method.paper_name}). {escape(method.why)}")
@@ -203,34 +216,43 @@ def show_fit(console: Console, summary: FitSummary) -> None:
 def _show_audit(console: Console, name: str, steps: Mapping[str, OperatingPoint]) -> None:
     from rich.table import Table
 
-    table = Table(f"held-out labels, {name}", "precision (90%)", "recall", "F1", box=None, padding=(0, 2, 0, 0))
+    from semisvm.tables.sentences import format_estimate
+
+    table = Table(
+        f"held-out labels, {name}",
+        "precision (90%)",
+        "recall",
+        "F1",
+        box=None,
+        padding=(0, 2, 0, 0),
+    )
     for step, point in steps.items():
         measures = (format_estimate(one) for one in (point.precision, point.recall, point.f_score))
         table.add_row(step, *measures)
     console.print(table)
 
 
-def format_estimate(estimate: Estimate) -> str:
-    """Return a value and its interval."""
-    if math.isnan(estimate.value):
-        return "undefined"
-    return f"{estimate.value:.3f} [{estimate.low:.2f}, {estimate.high:.2f}]"
-
-
-def show_comparison(console: Console, found: ComparisonSummary) -> None:
+def show_comparison(console: Console, found: Comparison) -> None:
     """Print every method beside the supervised one, and the verdict."""
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table("method", f"{found.measure} (90%)", f"gain over {found.baseline}", "seconds", "", box=None)
+    table = Table(
+        "method", f"{found.measure} (90%)", f"gain over {found.baseline}", "seconds", "", box=None
+    )
     for line in found.methods:
-        merit, gap = found.shown(line), line.difference
+        merit = found.shown(line)
+        gap = line.difference
         remarks = ["chosen"] if line.name == found.chosen else []
         remarks += [] if line.reaches_target else ["target not reached"]
         table.add_row(
             line.name,
             f"{merit.value:.3f} [{merit.low:.3f}, {merit.high:.3f}]",
-            "" if line.name == found.baseline else f"{gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]",
+            (
+                ""
+                if line.name == found.baseline
+                else f"{gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
+            ),
             f"{line.seconds:.1f}",
             ", ".join(remarks),
         )
@@ -249,28 +271,39 @@ def show_evaluation(console: Console, found: Evaluation) -> None:
     from rich.table import Table
 
     from semisvm.tables.evaluate import SEEN, say_as_negative
+    from semisvm.tables.sentences import format_estimate
 
-    unlabeled = f" (not judged: {counted(found.unlabeled, 'unlabeled row')})" if found.unlabeled else ""
-    console.print(f"{counted(found.rows, 'labeled row')}{unlabeled}. Accuracy {found.accuracy:.3f}.")
+    unlabeled = (
+        f" (not judged: {counted(found.unlabeled, 'unlabeled row')})" if found.unlabeled else ""
+    )
+    console.print(
+        f"{counted(found.rows, 'labeled row')}{unlabeled}. Accuracy {found.accuracy:.3f}."
+    )
     for line in say_as_negative(found.classes, found.as_negative):
         console.print(escape(line))
     if found.was_seen:
         console.print(SEEN)
     if found.not_at_random:
         console.print(
-            f"Not drawn at random: {counted(found.not_at_random, 'labeled row')}. Nothing is measured on them, because "
-            "they do not stand for the others."
+            f"Not drawn at random: {counted(found.not_at_random, 'labeled row')}. Nothing is"
+            " measured on them, because they do not stand for the others."
         )
     if found.below_all:
         console.print(
-            f"Below the operating point of every class: {counted(found.below_all, 'row')}, which get the label of the "
-            "nearest class. Precision and recall of a class are those of the rows above its own operating point."
+            f"Below the operating point of every class: {counted(found.below_all, 'row')}, which"
+            " get the label of the nearest class. Precision and recall of a class are those of the"
+            " rows above its own operating point."
         )
     has_costs = any(point.cost is not None for point in found.points.values())
     titles = ["precision (90%)", "recall", "F1", *(["cost per row"] if has_costs else [])]
     table = Table("class", *titles, "asked", "", box=None)
     for name, point in found.points.items():
-        measured = [point.precision, point.recall, point.f_score, *([point.cost] if has_costs else [])]
+        measured = [
+            point.precision,
+            point.recall,
+            point.f_score,
+            *([point.cost] if has_costs else []),
+        ]
         cells = ["" if one is None else format_estimate(one) for one in measured]
         asked = ["", ""]
         if point.target.is_constrained:

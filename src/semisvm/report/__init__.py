@@ -1,15 +1,18 @@
-"""The report of a fit: one self-contained HTML page, and the same pictures in Python as scikit-learn style Displays.
+"""The report of a fit: one self-contained HTML page, and the same pictures in Python as
+scikit-learn style Displays.
 
-Both are functions of a `semisvm.tables.summary.FitSummary`; the Displays also read fitted estimators. matplotlib is
-imported when one is drawn. The page needs nothing else: no network, no other file.
+Both are functions of a `semisvm.tables.summary.FitSummary`; the Displays also read fitted
+estimators. matplotlib is imported when one is drawn. The page needs nothing else: no network, no
+other file.
 
-Jinja2 lays out the page, since it escapes every value unless told otherwise, and it is told otherwise only for the
-files of this package. What the charts draw is embedded as JSON with <, > and & written as escapes, so that no value can
-end its element. A Content-Security-Policy allows the package's own three scripts, identified by their hashes, and
-forbids every request. So even text that got through as markup could do nothing.
+Jinja2 lays out the page, since it escapes every value unless told otherwise, and it is told
+otherwise only for the files of this package. What the charts draw is embedded as JSON with <, > and
+& written as escapes, so that no value can end its element. A Content-Security-Policy allows the
+package's own three scripts, identified by their hashes, and forbids every request. So even text
+that got through as markup could do nothing.
 
-The charts are drawn by Observable Plot (with D3, on which it is built), as published on npm: SVG, so that they print,
-follow the page's colors in dark mode, and hold text that can be read.
+The charts are drawn by Observable Plot (with D3, on which it is built), as published on npm: SVG,
+so that they print, follow the page's colors in dark mode, and hold text that can be read.
 """
 
 from __future__ import annotations
@@ -31,24 +34,19 @@ from typing import Any
 from semisvm.campaign import CampaignSummary
 from semisvm.campaign.verdict import more_labels
 from semisvm.disk import whole_file
-from semisvm.errors import counted
+from semisvm.errors import counted, require_extra
 from semisvm.estimators.progress import RoundRecord
-from semisvm.report import wording
 from semisvm.report.answers import describe_answers, plain_ends
 from semisvm.report.charts import changing_columns, finite_or_none
-from semisvm.report.scores import OperatingPointDisplay, ScoresDisplay
-from semisvm.report.steps import AuditDisplay, CampaignDisplay, RoundsDisplay
-from semisvm.report.wording import ROUNDS, column_title, listing_of
+from semisvm.report.displays import CampaignDisplay, OperatingPointDisplay
+from semisvm.tables import sentences
 from semisvm.tables.evaluate import summarize_estimator
-from semisvm.tables.first_screen import first_screen
-from semisvm.tables.summary import ComparisonSummary, FitSummary
+from semisvm.tables.sentences import ROUNDS, column_title, first_screen, listing_of
+from semisvm.tables.summary import Comparison, FitSummary
 
 __all__ = [
-    "AuditDisplay",
     "CampaignDisplay",
     "OperatingPointDisplay",
-    "RoundsDisplay",
-    "ScoresDisplay",
     "render_page",
     "write_page",
     "write_report",
@@ -60,9 +58,14 @@ MOST_LISTED = 400  # rounds
 MOST_DRAWN = 8  # numbers of rounds
 MOST_COLUMNS = 8
 MOST_FEATURES = 500
-# Control characters and code points that are no characters: HTML forbids them, and UTF-8 has no half surrogate pair.
-_NO_CHARACTERS = "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
-_FORBIDDEN = re.compile(f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{_NO_CHARACTERS}]")
+# Control characters and code points that are no characters: HTML forbids them, and UTF-8 has no
+# half surrogate pair.
+_NO_CHARACTERS = "".join(
+    chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF)
+)
+_FORBIDDEN = re.compile(
+    f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{_NO_CHARACTERS}]"
+)
 
 
 def write_page(
@@ -86,7 +89,8 @@ def write_page(
     model : str, default="MODEL"
         The name of the model file, for the commands that the page tells to run next.
     reword : callable, default=str
-        Applied to the sentences that may name parameters: the command writes its options in their place.
+        Applied to the sentences that may name parameters: the command writes its options in their
+        place.
 
     Returns
     -------
@@ -113,8 +117,8 @@ def write_report(
     Parameters
     ----------
     model : classifier or Model
-        Any fitted estimator of this library, any classifier of scikit-learn with scores or probabilities, or a model
-        that `semisvm.load` has read.
+        Any fitted estimator of this library, any classifier of scikit-learn with scores or
+        probabilities, or a model that `semisvm.load` has read.
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
         Rows as the model takes them, best of all rows that it was not fitted to.
     y : array-like of shape (n_samples,)
@@ -143,10 +147,13 @@ def write_report(
     >>> semisvm.write_report(model, X[50:], y[50:], folder / "moons.html").name
     'moons.html'
     """
+    require_extra("write_report", "jinja2", "pandas")
     return write_page(summarize_estimator(model, X, y, unlabeled=unlabeled), path, force=force)
 
 
-def render_page(summary: FitSummary, model: str = "MODEL", reword: Callable[[str], str] = str) -> str:
+def render_page(
+    summary: FitSummary, model: str = "MODEL", reword: Callable[[str], str] = str
+) -> str:
     """Return the report of a fit as HTML text; equal summaries give equal pages.
 
     Parameters
@@ -156,16 +163,24 @@ def render_page(summary: FitSummary, model: str = "MODEL", reword: Callable[[str
     model : str, default="MODEL"
         The name of the model file, for the commands that the page tells to run next.
     reword : callable, default=str
-        Applied to the sentences that may name parameters: the command writes its options in their place.
+        Applied to the sentences that may name parameters: the command writes its options in their
+        place.
 
     Returns
     -------
     str
         The page.
     """
-    answers, rounds, compared = describe_answers(summary), _describe_rounds(summary.rounds), summary.comparison
+    answers = describe_answers(summary)
+    rounds = _describe_rounds(summary.rounds)
+    compared = summary.comparison
     first = first_screen(summary, model, remarks="see the notes")
     said = " ".join(answer["verdict"].sentence for answer in answers)
+    *lines, next_step = map(reword, first.lines)
+    if len(answers) > 1 or first.is_useless:
+        status, headline = first.status, lines.pop(0)
+    else:
+        status, headline = answers[0]["verdict"].status, answers[0]["verdict"].headline
     columns = list(dict.fromkeys(name for row in summary.suggestions for name in row.values))
     drawn = {
         "answers": [answer["drawn"] for answer in answers],
@@ -178,7 +193,10 @@ def render_page(summary: FitSummary, model: str = "MODEL", reword: Callable[[str
     return _template().render(
         title=summary.title or "Report on a classifier",
         summary=summary,
-        first=replace(first, lines=tuple(map(reword, first.lines))),
+        status=status,
+        headline=headline,
+        lines=lines,
+        next_step=next_step,
         notes=[reword(note) for note in summary.notes if note and note not in said],
         answers=answers,
         rounds=rounds,
@@ -186,8 +204,13 @@ def render_page(summary: FitSummary, model: str = "MODEL", reword: Callable[[str
         campaign=summary.campaign,
         suggested=summary.suggestions[:MOST_SUGGESTED],
         columns=columns[:MOST_COLUMNS],
-        n_left_out=(max(0, len(summary.suggestions) - MOST_SUGGESTED), max(0, len(columns) - MOST_COLUMNS)),
-        features=[replace(one, remark=reword(one.remark)) for one in summary.data.features[:MOST_FEATURES]],
+        n_left_out=(
+            max(0, len(summary.suggestions) - MOST_SUGGESTED),
+            max(0, len(columns) - MOST_COLUMNS),
+        ),
+        features=[
+            replace(one, remark=reword(one.remark)) for one in summary.data.features[:MOST_FEATURES]
+        ],
         drawn=_embed(drawn),
         style=_asset("page.css"),
         scripts=scripts,
@@ -196,7 +219,7 @@ def render_page(summary: FitSummary, model: str = "MODEL", reword: Callable[[str
     )
 
 
-def _draw_comparison(found: ComparisonSummary) -> list[dict[str, Any]]:
+def _draw_comparison(found: Comparison) -> list[dict[str, Any]]:
     """Return what the chart of the methods draws."""
     return [
         {"name": method.name, "last": method.name == found.chosen}
@@ -208,31 +231,54 @@ def _draw_comparison(found: ComparisonSummary) -> list[dict[str, Any]]:
 def _draw_campaign(found: CampaignSummary) -> dict[str, Any]:
     """Return what the charts of a campaign draw."""
     prices = [
-        {"name": counted(line["n_accepted"], "row"), "need": line["forecast"], "is_certified": line["is_certified"]}
+        {
+            "name": counted(line["n_accepted"], "row"),
+            "need": line["forecast"],
+            "is_certified": line["is_certified"],
+        }
         for line in found.thresholds
     ]
-    return {"labels": found.labels, "paths": found.paths, "certified_at": found.certified_at, "prices": prices}
+    return {
+        "labels": found.labels,
+        "paths": found.paths,
+        "certified_at": found.certified_at,
+        "prices": prices,
+    }
 
 
 def _describe_rounds(records: Sequence[RoundRecord]) -> dict[str, Any]:
-    """Return the records and the columns of a table of them, and the numbers that change, for small charts."""
+    """Return the records and the columns of a table of them, and the numbers that change, for
+    small charts.
+    """
     listing = listing_of(records)
     if listing is not None and "weight" in listing.columns:
-        records = sorted(records, key=lambda record: -(finite_or_none(record.details.get("weight")) or 0.0))
+        records = sorted(
+            records, key=lambda record: -(finite_or_none(record.details.get("weight")) or 0.0)
+        )
     shown = [record.as_dict() for record in records[:MOST_LISTED]]
+    if listing is not None:
+        shown = [
+            line | {"problem": sentences.member_name(str(line.get("problem", "")))}
+            for line in shown
+        ]
     if listing is not None:
         known = {name for record in shown for name in record}
         titles = {name: title for name, title in listing.columns.items() if name in known}
     else:
         titles = {name: column_title(name) for name in _columns_in_use(shown)}
     changing = changing_columns(records) if listing is None else {}
-    drawn = [{"name": column_title(name), "lines": list(lines.items())} for name, lines in changing.items()]
+    drawn = [
+        {"name": column_title(name), "lines": list(lines.items())}
+        for name, lines in changing.items()
+    ]
     return {
         "listing": listing or ROUNDS,
         "titles": titles,
         "records": shown,
         "left_out": len(records) - len(shown),
-        "problems": list(dict.fromkeys(problem for lines in changing.values() for problem in lines)),
+        "problems": list(
+            dict.fromkeys(problem for lines in changing.values() for problem in lines)
+        ),
         "drawn": drawn[:MOST_DRAWN],
     }
 
@@ -249,7 +295,10 @@ def _holds_something(value: Any) -> bool:
 
 def _pairs(part: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """Return names and values as text; "none" for an empty value."""
-    return [(name.replace("_", " "), wording.text(value) or "none") for name, value in (part or {}).items()]
+    return [
+        (name.replace("_", " "), sentences.text(value) or "none")
+        for name, value in (part or {}).items()
+    ]
 
 
 @cache
@@ -261,23 +310,35 @@ def _template() -> Any:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value) if type(value) is str else value,
+        finalize=lambda value: (
+            _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value) if type(value) is str else value
+        ),
     )
-    environment.filters |= {name: one for name, one in vars(wording).items() if isfunction(one)}
+    environment.filters |= {name: one for name, one in vars(sentences).items() if isfunction(one)}
     environment.filters |= {"more_labels": more_labels, "pairs": _pairs}
     return environment.from_string(_asset("page.html.jinja"))
 
 
 @cache
 def _asset(name: str) -> str:
-    return resources.files("semisvm.report").joinpath("assets", name).read_text(encoding="utf-8").strip()
+    return (
+        resources.files("semisvm.report")
+        .joinpath("assets", name)
+        .read_text(encoding="utf-8")
+        .strip()
+    )
 
 
 def _policy(scripts: list[str]) -> str:
     """Allow only these scripts to run, and nothing to be fetched."""
-    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    digests = [
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts
+    ]
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; base-uri 'none';"
+        " form-action 'none'"
+    )
 
 
 def _embed(value: Any) -> str:

@@ -1,12 +1,8 @@
 """What the page says about one class: what the template can't read off the summary itself.
 
-With two classes there is one answer, for the positive class; with more there is one per class. Each is a dictionary for
-the template. Under "drawn" it has the numbers that the charts are drawn from, as plain JSON values; None where the
-summary does not have them.
-
-Where only positives are labeled, the page says first what all of it assumes, and never a precision of its own: recall
-and lift are measured; the share of positives among the unlabeled rows, the prior, has an upper bound. Precision is the
-prior times the lift: it is listed for several priors, and claimed for none that the user did not give.
+With two classes there is one answer, for the positive class; with more there is one per class. Each
+is a dictionary for the template. Under "drawn" it has the numbers that the charts are drawn from,
+as plain JSON values; None where the summary does not have them.
 """
 
 from __future__ import annotations
@@ -16,27 +12,15 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from semisvm.decision import (
-    PROMISES,
-    SUPERVISED,
-    SUPERVISED_THRESHOLD,
-    WITH_UNLABELED,
-    Estimate,
-    OperatingPoint,
-    PositiveUnlabeledPoint,
-    Target,
-)
-from semisvm.decision import changed_by_unlabeled as is_changed
+from semisvm.decision import Estimate, OperatingPoint, Target
+from semisvm.decision.audit import SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED
+from semisvm.decision.audit import changed_by_unlabeled as is_changed
 from semisvm.decision.target import f_name
-from semisvm.errors import counted
 from semisvm.report.charts import ThresholdTable, UsableScores, bin_scores, tabulate
-from semisvm.report.wording import (
-    BASIS,
-    DASH,
-    Verdict,
-    headline_of,
-    interval,
+from semisvm.tables.sentences import (
+    figures,
     percent,
+    precisions_by_prior,
     rate,
     signed_rate,
     verdict,
@@ -53,22 +37,6 @@ STEP_NAMES = {
 }
 NOTHING_CHANGES = "The last step changes nothing: the unlabeled rows do not help here."
 OVERLAP = "Where intervals overlap, the labels are too few to tell the steps apart."
-ASSUMED = (
-    "All of this assumes that the labeled positives are a random sample of all positives. Where those that were found "
-    "first are the easy ones, recall is lower than it says here."
-)
-CHECK = (
-    "To check the assumption, draw 100 to 300 unlabeled rows at random, have somebody label them, and compare the "
-    "scores of the positives among them with those of the labeled positives (out_of_fold_scores_, by a rank test): "
-    "clearly lower scores mean that the assumption is wrong. The share of positives among the drawn rows is an "
-    "estimate of the prior that needs no assumption."
-)
-PROVE = (
-    "To know the precision, label accepted rows: semisvm certify start with a minimum precision, or "
-    "model.campaign(X_pool, min_precision=...) in Python, draws them at random and says when they prove it."
-)
-SHARES_OF_BOUND = (0.1, 0.25, 0.5, 0.75, 1.0)
-SUPPOSED = (0.001, 0.01, 0.05, 0.1, 0.25)
 
 
 def describe_answers(summary: FitSummary) -> list[dict[str, Any]]:
@@ -79,12 +47,23 @@ def describe_answers(summary: FitSummary) -> list[dict[str, Any]]:
 
 
 def _answer(key: str, name: str, summary: FitSummary) -> dict[str, Any]:
-    point, sample = summary.operating_points.get(name), summary.scores.get(name)
-    target, chosen, confidence, level = Target(), None, DEFAULT_CONFIDENCE, ""
+    point = summary.positives_only or summary.operating_points.get(name)
+    sample = summary.scores.get(name)
+    target = Target()
+    chosen = None
+    confidence = DEFAULT_CONFIDENCE
+    level = ""
     if point is not None:
-        target, chosen, confidence, level = point.target, point.threshold, point.confidence, point.level
+        target = point.target
+        chosen = point.threshold
+        confidence = point.confidence
+        level = point.level
     scores = UsableScores.of(sample)
-    table = None if scores.missing else tabulate(scores, confidence=confidence, beta=target.beta, chosen=chosen)
+    table = (
+        None
+        if scores.missing
+        else tabulate(scores, confidence=confidence, beta=target.beta, chosen=chosen)
+    )
     bins = bin_scores(scores, chosen)
     steps = summary.audits.get(name, {})
     measures = {"precision": "Precision", "recall": "Recall", "f_score": f_name(target.beta)}
@@ -94,7 +73,7 @@ def _answer(key: str, name: str, summary: FitSummary) -> dict[str, Any]:
     answer = {
         "name": name or "the positive class",
         "verdict": verdict(point),
-        "tiles": [] if point is None else _tiles(point, name),
+        "figures": figures(point, name),
         "confidence": percent(confidence),
         "steps": list(zip(names, steps.values(), strict=True)),
         "measures": measures,
@@ -105,7 +84,7 @@ def _answer(key: str, name: str, summary: FitSummary) -> dict[str, Any]:
         "listed": [] if table is None else _listed_thresholds(table),
         "bins": bins,
         "bins_alt": _bins_alt(scores),
-        "priors": None,
+        "priors": [] if point is None else precisions_by_prior(point),
     }
     drawn = {
         "f": measures["f_score"],
@@ -113,61 +92,41 @@ def _answer(key: str, name: str, summary: FitSummary) -> dict[str, Any]:
         "audit": {
             "steps": names,
             "measures": [
-                {"name": one, "title": title, "estimates": [plain_ends(getattr(p, one)) for p in steps.values()]}
+                {
+                    "name": one,
+                    "title": title,
+                    "estimates": [plain_ends(getattr(p, one)) for p in steps.values()],
+                }
                 for one, title in measures.items()
             ],
         },
         "costs": _costs(summary.costs, target),
-        "curve": None if table is None else table.columns | {"chosen": table.chosen, "start": table.start},
+        "curve": (
+            None
+            if table is None
+            else table.columns | {"chosen": table.chosen, "start": table.start}
+        ),
         "bins": bins,
         "key": key,
     }
-    if summary.positives_only is not None:
-        answer |= describe_positives(summary.positives_only, name)
     return answer | {"drawn": drawn}
 
 
-def _tiles(point: OperatingPoint, name: str) -> list[dict[str, str]]:
-    """Return the figures at the top, each with its interval and its meaning."""
-    what = f"“{name}”" if name else "positive"
-    asked = point.target
-    tiles = [
-        tile("Precision", point.precision, f"of the accepted rows, the share that is {what}", asked.min_precision),
-        tile("Recall", point.recall, f"of all rows that are {what}, the share that is accepted", asked.min_recall),
-        tile(f_name(asked.beta), point.f_score, "precision and recall in one number"),
-    ]
-    if point.cost is not None:
-        tiles.append(tile("Cost", point.cost, "expected cost per row"))
-    if not math.isnan(point.share_accepted):
-        share = f"{100 * point.share_accepted:.1f}%"
-        tiles.append(plain_tile("Accepted", share, f"of the labeled rows are called {what}"))
-    return tiles
-
-
-def tile(
-    label: str, found: Estimate, meaning: str, least: float | None = None, *, is_promised: bool = False
-) -> dict[str, str]:
-    """Return a figure at the top of the page; of a promise only the lower end is said. `least` is what was asked."""
-    asked = "" if least is None else f"asked: at least {least:.3g}"
-    if is_promised:
-        return plain_tile(label, f"at least {rate(found.low)}", meaning, asked=asked)
-    return plain_tile(label, rate(found.value), meaning, interval(found), asked)
-
-
-def plain_tile(label: str, value: str, meaning: str, ends: str = "", asked: str = "") -> dict[str, str]:
-    """Return a figure that is in words already."""
-    return {"label": label, "value": value, "interval": ends, "asked": asked, "meaning": meaning}
-
-
 def _audit_sentence(steps: Mapping[str, OperatingPoint], measures: Mapping[str, str]) -> str:
-    """Return the steps in figures, in the last of the measures; whether a gain is real is for the intervals to say."""
+    """Return the steps in figures, in the last of the measures; whether a gain is real is for
+    the intervals to say.
+    """
     name, title = list(measures.items())[-1]
     values = [getattr(point, name).value for point in steps.values()]
     if len(values) < 2 or any(map(math.isnan, values)):
         return ""
-    gains = [f"then {rate(after)} ({signed_rate(after - before)})" for before, after in pairwise(values)]
+    gains = [
+        f"then {rate(after)} ({signed_rate(after - before)})" for before, after in pairwise(values)
+    ]
     is_idle = list(steps)[-1] == WITH_UNLABELED and not is_changed(steps)
-    return f"{title}: {rate(values[0])}, {', '.join(gains)}. {NOTHING_CHANGES if is_idle else OVERLAP}"
+    return (
+        f"{title}: {rate(values[0])}, {', '.join(gains)}. {NOTHING_CHANGES if is_idle else OVERLAP}"
+    )
 
 
 def plain_ends(estimate: Estimate) -> list[float | None]:
@@ -200,58 +159,3 @@ def _bins_alt(scores: UsableScores) -> str:
         if rows.size
     ]
     return "Histogram of scores: " + "; ".join(parts) + "." if parts else "No scores."
-
-
-# ---- only positives are labeled ----
-
-
-def describe_positives(point: PositiveUnlabeledPoint, name: str) -> dict[str, Any]:
-    """The parts of an answer that differ where only positives are labeled."""
-    return {
-        "verdict": _verdict_of_positives(point),
-        "tiles": _tiles_of_positives(point, name),
-        "confidence": percent(point.confidence),
-        "priors": _precisions(point),
-    }
-
-
-def _verdict_of_positives(point: PositiveUnlabeledPoint) -> Verdict:
-    asked = point.asked[:1].lower() + point.asked[1:]
-    headline, counts = headline_of(point, asked), point.counts
-    basis = (
-        f"Measured on {counted(counts.positives, 'labeled positive')} and "
-        f"{counted(counts.unlabeled, 'unlabeled row')} ({BASIS[point.level]})."
-    )
-    return Verdict(point.status, headline, " ".join(filter(None, [ASSUMED, point.reason])), basis, f"{CHECK} {PROVE}")
-
-
-def _tiles_of_positives(point: PositiveUnlabeledPoint, name: str) -> list[dict[str, str]]:
-    """The figures at the top: recall, rows accepted, lift, the bound of the prior, and a precision if it is known."""
-    what = f"“{name}”" if name else "positive"
-    is_promised = point.level in PROMISES
-    recall = f"of all rows that are {what}, the share that is accepted"
-    lift = f"how many times richer in {what} the accepted rows are than the pool"
-    bound = DASH if math.isnan(point.prior_bound) else f"at most {point.prior_bound:.1%}"
-    tiles = [
-        tile("Recall", point.recall, recall, point.min_recall, is_promised=is_promised),
-        tile("Accepted", point.share_accepted, "of the unlabeled rows"),
-        tile("Lift", point.lift, lift, is_promised=is_promised),
-        plain_tile("Prior", bound, f"of the unlabeled rows are {what}"),
-    ]
-    if point.precision is not None:
-        meaning = f"of the accepted rows, the share that is {what}, if the prior is as given"
-        tiles.append(tile("Precision", point.precision, meaning, is_promised=is_promised))
-    return tiles
-
-
-def _precisions(point: PositiveUnlabeledPoint) -> list[tuple[str, str]]:
-    """Priors, and the precision that each would give."""
-    if math.isnan(point.lift.value):
-        return []
-    if point.prior is not None:
-        supposed = sorted(set(point.prior))
-    elif math.isnan(point.prior_bound):
-        supposed = list(SUPPOSED)
-    else:
-        supposed = [share * min(point.prior_bound, 0.999) for share in SHARES_OF_BOUND]
-    return [(f"{prior:.2%}", rate(point.precision_at(prior))) for prior in supposed]

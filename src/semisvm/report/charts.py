@@ -1,16 +1,20 @@
-"""What charts draw, computed beforehand, and where they get their scores: the page itself does no statistics.
+"""What charts draw, computed beforehand, and where they get their scores: the page itself does no
+statistics.
 
 For every threshold (`tabulate`, `bin_scores`)
 
     columns   by name, one entry per threshold, lowest first (to the right is stricter):
               cut, tp, fp, fn, tn, precision, recall, f_score and their _low and _high,
-              missed_low ... alarm_high   bounds of fn / rows and fp / rows at half the risk each, from which any pair
+              missed_low ... alarm_high   bounds of fn / rows and fp / rows at half the risk each,
+              from which any pair
                                           of costs gives a bound of the expected cost
-              unlabeled                   how many unlabeled rows are accepted, scaled up from the sample
-    bins      labeled positives, labeled negatives and unlabeled rows (as sampled), counted in the same bins
+              unlabeled                   how many unlabeled rows are accepted, scaled up from the
+              sample
+    bins      labeled positives, labeled negatives and unlabeled rows (as sampled), counted in the
+              same bins
 
-Intervals are exact for a threshold fixed beforehand. Of more than 400 thresholds 400 are kept, evenly spaced in rank;
-the chosen one is always among them, with its exact value.
+Intervals are exact for a threshold fixed beforehand. Of more than 400 thresholds 400 are kept,
+evenly spaced in rank; the chosen one is always among them, with its exact value.
 
 For Displays (`score_estimator`, `read_scores`)
 
@@ -18,9 +22,9 @@ For Displays (`score_estimator`, `read_scores`)
     sign       (n,)  +1 on rows of the class, -1 on other labeled rows
     unlabeled  (m,)  scores of the unlabeled rows; empty where X was not given
 
-From an estimator without X and y, these are the scores on which it chose its operating point (`calibration_scores_`);
-with X and y, its decision function on those rows, where the threshold in use is 0. The estimator may be the last step
-of a Pipeline.
+From an estimator without X and y, these are the scores on which it chose its operating point
+(`calibration_scores_`); with X and y, its decision function on those rows, where the threshold in
+use is 0. The estimator may be the last step of a Pipeline.
 """
 
 from __future__ import annotations
@@ -34,7 +38,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from semisvm.decision import Counts, OperatingPoint, binomial_interval, count_all, estimate_f, precision, recall
+from semisvm.decision import Counts, OperatingPoint, binomial_interval
+from semisvm.decision.binomial import estimate_f
+from semisvm.decision.counts import count_all, precision, recall
 from semisvm.estimators.progress import RoundRecord
 from semisvm.labels import encode
 from semisvm.tables.summary import FitSummary, ScoreSample
@@ -44,12 +50,16 @@ N_BINS = 32
 DIGITS = 5
 
 NO_SCORES = "No scores of labeled rows were stored with this model, so there is no curve to draw."
-ONE_CLASS = "The labeled rows with a score are all of one class, so no threshold can be judged on them."
+ONE_CLASS = (
+    "The labeled rows with a score are all of one class, so no threshold can be judged on them."
+)
 
 
 @dataclass(frozen=True)
 class ThresholdTable:
-    """The columns above, and the place of the chosen threshold among them (None where there is none)."""
+    """The columns above, and the place of the chosen threshold among them (None where there is
+    none).
+    """
 
     columns: dict[str, list[Any]]
     chosen: int | None
@@ -99,26 +109,36 @@ class UsableScores:
         return self.n_unlabeled > self.unlabeled.size
 
 
-def tabulate(scores: UsableScores, *, confidence: float, beta: float, chosen: float | None) -> ThresholdTable:
+def tabulate(
+    scores: UsableScores, *, confidence: float, beta: float, chosen: float | None
+) -> ThresholdTable:
     """Count and measure at every threshold; the scores must have both classes."""
     curve = count_all(scores.labeled, scores.sign)
-    cuts, accepted = curve.thresholds.copy(), curve.counts.accepted
+    cuts = curve.thresholds.copy()
+    accepted = curve.counts.accepted
     index = None
     if chosen is not None:
-        # Each set of rows that can be accepted occurs once: the chosen threshold represents its own.
+        # Each set of rows that can be accepted occurs once: the chosen threshold represents its
+        # own.
         index = int(np.flatnonzero(accepted == np.count_nonzero(scores.labeled > chosen))[0])
         cuts[index] = chosen
-    kept = np.unique(np.linspace(0, len(cuts) - 1, min(len(cuts), MOST_THRESHOLDS)).round().astype(int))
+    kept = np.unique(
+        np.linspace(0, len(cuts) - 1, min(len(cuts), MOST_THRESHOLDS)).round().astype(int)
+    )
     kept = np.union1d(kept, [] if index is None else [index]).astype(int)[::-1]
     counts = Counts(*(cell[kept] for cell in curve.counts))
-    columns = _measure(counts, confidence, beta) | {name: cell.tolist() for name, cell in counts._asdict().items()}
+    columns = _measure(counts, confidence, beta) | {
+        name: cell.tolist() for name, cell in counts._asdict().items()
+    }
     columns["cut"] = [str(cut) if np.isinf(cut) else float(cut) for cut in cuts[kept]]
     columns["unlabeled"] = _accepted_unlabeled(scores, cuts[kept])
     return ThresholdTable(columns, None if index is None else int(np.flatnonzero(kept == index)[0]))
 
 
 def bin_scores(scores: UsableScores, chosen: float | None) -> dict[str, Any] | None:
-    """Count the rows in each of equally wide bins; None where there is no score, or no width to divide."""
+    """Count the rows in each of equally wide bins; None where there is no score, or no width to
+    divide.
+    """
     everything = np.concatenate([scores.labeled, scores.unlabeled])
     if not everything.size:
         return None
@@ -143,7 +163,10 @@ def _measure(counts: Counts, confidence: float, beta: float) -> dict[str, list[A
     each_f = [estimate_f(counts.at(k), beta, confidence) for k in range(len(counts.tp))]
     half_the_risk = (1 + confidence) / 2
     columns = {
-        "precision": (precision(counts), *binomial_interval(counts.tp, counts.accepted, confidence)),
+        "precision": (
+            precision(counts),
+            *binomial_interval(counts.tp, counts.accepted, confidence),
+        ),
         "recall": (recall(counts), *binomial_interval(counts.tp, counts.positives, confidence)),
         "f_score": tuple(np.array(each_f).T),
         "missed": (None, *binomial_interval(counts.fn, counts.rows, half_the_risk)),
@@ -179,7 +202,9 @@ RoundLines = dict[str, list[tuple[int, float]]]
 
 
 def changing_columns(records: Sequence[RoundRecord]) -> dict[str, RoundLines]:
-    """Return the numbers that change: by name and then by binary problem, (round counted from 1, value)."""
+    """Return the numbers that change: by name and then by binary problem, (round counted from 1,
+    value).
+    """
     columns: dict[str, RoundLines] = {}
     lengths: dict[str, int] = {}
     for record in records:
@@ -187,7 +212,9 @@ def changing_columns(records: Sequence[RoundRecord]) -> dict[str, RoundLines]:
         for name, value in record.as_dict().items():
             number = None if name in NOT_DRAWN else finite_or_none(value)
             if number is not None:
-                columns.setdefault(name, {}).setdefault(record.problem, []).append((lengths[record.problem], number))
+                columns.setdefault(name, {}).setdefault(record.problem, []).append(
+                    (lengths[record.problem], number)
+                )
     return {name: lines for name, lines in columns.items() if _changes(lines)}
 
 
@@ -210,7 +237,9 @@ def finite_or_none(value: Any) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """See above; `point` is the operating point where the scores are those that it was chosen on."""
+    """See above; `point` is the operating point where the scores are those that it was chosen
+    on.
+    """
 
     scores: NDArray[np.float64]
     sign: NDArray[Any]
@@ -225,61 +254,85 @@ def last_step(estimator: Any) -> Any:
     return estimator[-1] if hasattr(estimator, "steps") else estimator
 
 
-def score_estimator(estimator: Any, X: Any = None, y: Any = None, *, positive: Any = None) -> ScoredRows:
-    """Return the scores for one class: of the rows of X, or of those that the operating point was chosen on."""
+def score_estimator(
+    estimator: Any, X: Any = None, y: Any = None, *, pos_label: Any = None
+) -> ScoredRows:
+    """Return the scores for one class: of the rows of X, or of those that the operating point
+    was chosen on.
+    """
     check_is_fitted(estimator)
     if (X is None) != (y is None):
-        raise ValueError("X and y go together: pass both, or neither to see what the estimator was calibrated on.")
+        raise ValueError(
+            "X and y go together: pass both, or neither to see what the estimator was"
+            " calibrated on."
+        )
     final = last_step(estimator)
-    index = _class_index(final, positive)
+    index = _class_index(final, pos_label)
     name = f"{type(final).__name__}, {final.classes_[index]}"
-    return _calibration(final, index, name) if X is None else _on_rows(estimator, final, X, y, index, name)
+    return (
+        _calibration(final, index, name)
+        if X is None
+        else _on_rows(estimator, final, X, y, index, name)
+    )
 
 
-def read_scores(summary: FitSummary, positive: str | None = None) -> ScoredRows:
+def read_scores(summary: FitSummary, pos_label: str | None = None) -> ScoredRows:
     """Return the scores for one class that a summary holds."""
-    name = pick_class(summary.scores, positive, "scores")
-    usable, point = UsableScores.of(summary.scores[name]), summary.operating_points.get(name)
+    name = pick_class(summary.scores, pos_label, "scores")
+    usable = UsableScores.of(summary.scores[name])
+    point = summary.operating_points.get(name)
     threshold = 0.0 if point is None else point.threshold
     title = f"{summary.method.name}, {name}"
     return ScoredRows(usable.labeled, usable.sign, usable.unlabeled, threshold, point, title)
 
 
-def pick_class(part: Mapping[Any, Any], positive: Any, what: str) -> Any:
+def pick_class(part: Mapping[Any, Any], pos_label: Any, what: str) -> Any:
     """Return the class to draw: the one named, or the only one there is."""
     if not part:
         raise ValueError(f"No {what} were stored: there is nothing to draw.")
-    if positive is None and len(part) == 1:
+    if pos_label is None and len(part) == 1:
         return next(iter(part))
-    if positive not in part:
-        raise ValueError(f"positive must name one of the classes {list(part)}, got {positive!r}.")
-    return positive
+    if pos_label not in part:
+        raise ValueError(f"pos_label must name one of the classes {list(part)}, got {pos_label!r}.")
+    return pos_label
 
 
-def _class_index(final: Any, positive: Any) -> int:
+def _class_index(final: Any, pos_label: Any) -> int:
     classes = list(final.classes_)
-    if positive is None:
+    if pos_label is None:
         if len(classes) == 2:
             return 1
-        raise ValueError(f"positive must name one of the {len(classes)} classes, for example {classes[0]!r}.")
-    if positive not in classes:
-        raise ValueError(f"positive={positive!r} is not a class of this estimator; its classes are {classes}.")
-    return classes.index(positive)
+        raise ValueError(
+            f"pos_label must name one of the {len(classes)} classes, for example {classes[0]!r}."
+        )
+    if pos_label not in classes:
+        raise ValueError(
+            f"pos_label={pos_label!r} is not a class of this estimator; its classes are {classes}."
+        )
+    return classes.index(pos_label)
 
 
 def _calibration(final: Any, index: int, name: str) -> ScoredRows:
     if not hasattr(final, "calibration_scores_"):
         raise ValueError(
-            f"{type(final).__name__} keeps no calibration scores: pass X and y of labeled rows it was not trained on."
+            f"{type(final).__name__} keeps no calibration scores: pass X and y of labeled rows it"
+            " was not trained on."
         )
     label = final.classes_[index]
     if label not in final.operating_points_:
-        raise ValueError(f"the operating point is that of {final.classes_[1]!r}: pass X and y to see the other class.")
+        raise ValueError(
+            f"the operating point is that of {final.classes_[1]!r}: pass X and y to see the other"
+            " class."
+        )
     point = final.operating_points_[label]
     if point is None:
-        raise ValueError(f"the fit was stopped before it chose an operating point of {label!r}: fit again.")
+        raise ValueError(
+            f"the fit was stopped before it chose an operating point of {label!r}: fit again."
+        )
     scores = np.asarray(final.calibration_scores_[label], dtype=np.float64)
-    return ScoredRows(scores, final.calibration_sign_[label], np.empty(0), point.threshold, point, name)
+    return ScoredRows(
+        scores, final.calibration_sign_[label], np.empty(0), point.threshold, point, name
+    )
 
 
 def _on_rows(estimator: Any, final: Any, X: Any, y: Any, index: int, name: str) -> ScoredRows:

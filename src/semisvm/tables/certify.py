@@ -1,8 +1,8 @@
 """Campaigns on files: begin one or go on with it, keep it, and write the certified model.
 
-The pool is every row of the data file without a label; `tables.batches` writes and reads the files that a person fills
-in. Model and data file are frozen: if their digests change, the campaign does not go on. The ledger of campaigns is
-kept in the model file, outside of what the digest covers.
+The pool is every row of the data file without a label; `tables.batches` writes and reads the files
+that a person fills in. Model and data file are frozen: if their digests change, the campaign does
+not go on. The ledger of campaigns is a file beside the model (`campaign.ledger`).
 """
 
 from __future__ import annotations
@@ -18,18 +18,25 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.campaign import Campaign, ThresholdClassifier, summarize_campaign
-from semisvm.campaign.model import scores_for_class
+from semisvm.campaign import Campaign, summarize_campaign
+from semisvm.campaign.ledger import counted_campaigns, enter_campaign
+from semisvm.campaign.model import certified_around, scores_for_class
+from semisvm.decision import Evidence
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.disk import check_can_write
 from semisvm.errors import fault, suggest
-from semisvm.tables.files import load_table_model, model_digest, replace_summary
+from semisvm.tables.files import load_table_model, model_digest
 from semisvm.tables.folders import folder_digest
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import Model, read_codes
 from semisvm.tables.operating import at_the_line, undo_beyond
 
-ROW_COLUMNS = ("row", "row_number", "semisvm_row", "semisvm_row_number")  # the first that the data do not have
+ROW_COLUMNS = (
+    "row",
+    "row_number",
+    "semisvm_row",
+    "semisvm_row_number",
+)  # the first that the data do not have
 
 
 def start_campaign(
@@ -42,51 +49,61 @@ def start_campaign(
     tell: Tell = say_nothing,
     **options: Any,
 ) -> Campaign:
-    """Score the unlabeled rows of a file and begin a campaign about them; `keep_campaign` writes it.
+    """Score the unlabeled rows of a file and begin a campaign about them; `keep_campaign` writes
+    it.
 
-    positive    the class that the target is about; needed with more than two classes. The score of a row is then the
-                lead of this class over the best other one, and the promise is about the rows that are given this label
+    positive    the class that the target is about; needed with more than two classes. The score of
+                a row is then the lead of this class over the best other one, and the promise is
+                about the rows that are given this label
     unlabeled   what marks an unlabeled row, besides an empty cell
     after       files of earlier campaigns on the same task, whose risks add up with this one's
     options     parameters of `Campaign`: the target, `confidence`, `claim` and others
     """
     model = load_table_model(model_path)
-    if not os.access(model_path, os.W_OK):
-        reason = "the file can't be written to, and the ledger of campaigns is kept in it"
+    counted = counted_campaigns(model_path)
+    if not os.access(Path(model_path).resolve().parent, os.W_OK):
+        reason = "its folder can't be written to, and the ledger of campaigns is kept beside it"
         raise fault(model_path, reason, "Copy the model to where it can be written")
     label = find_positive(model, positive)
-    scores, is_open = _score_open_rows(model, label, data, unlabeled, tell)
+    scores, is_open = score_open_rows(model, label, data, unlabeled, tell)
     if not len(scores):
-        raise fault(data, "every row has a label, so there is no pool", "Give a file with rows that have none")
+        raise fault(
+            data,
+            "every row has a label, so there is no pool",
+            "Give a file with rows that have none",
+        )
     earlier = [entry for path in after for entry in Campaign.load(path).ledger]
     campaign = Campaign(
         scores,
         calibration=_calibration_in(model, label),
         classes=model.classes.names,
         pos_label=label,
-        after=[*model.summary.campaigns, *earlier],
+        after=[*model.summary.campaigns, *counted, *earlier],
         **options,
     )
     names = {*(model.open(data).names or ()), model.target}
-    campaign.about = {
-        "model": str(Path(model_path).resolve()),
-        "model_digest": model_digest(model_path),
-        "data": str(Path(data).resolve()),
-        "data_digest": file_digest(data),
-        "target": model.target,
-        "row_column": next(name for name in ROW_COLUMNS if name not in names),
-        "rows": {"n": len(is_open), "open": base64.b64encode(zlib.compress(np.packbits(is_open).tobytes())).decode()},
-    }
+    campaign.about.update(
+        {
+            "model": str(Path(model_path).resolve()),
+            "model_digest": model_digest(model_path),
+            "data": str(Path(data).resolve()),
+            "data_digest": file_digest(data),
+            "target": model.target,
+            "row_column": next(name for name in ROW_COLUMNS if name not in names),
+            "rows": {
+                "n": len(is_open),
+                "open": base64.b64encode(zlib.compress(np.packbits(is_open).tobytes())).decode(),
+            },
+        }
+    )
     return campaign
 
 
 def keep_campaign(campaign: Campaign, state: str | Path, *, force: bool = False) -> None:
-    """Write the file of a campaign that has just begun, and enter it in the ledger of its model."""
+    """Enter a campaign that has just begun in the ledger of its model, and write its file."""
     check_can_write(state, force=force)
+    enter_campaign(campaign.ledger, campaign.about["model"], answered=False)
     campaign.save(state)
-    path = campaign.about["model"]
-    model = load_table_model(path)
-    replace_summary(path, replace(model.summary, campaigns=tuple(campaign.ledger)))
 
 
 def load_campaign(state: str | Path) -> Campaign:
@@ -94,9 +111,15 @@ def load_campaign(state: str | Path) -> Campaign:
     try:
         campaign = Campaign.load(state)
     except OSError as error:
-        raise fault(state, f"can't be read ({error.strerror})", "Give the file of a campaign") from None
+        raise fault(
+            state, f"can't be read ({error.strerror})", "Give the file of a campaign"
+        ) from None
     if "data" not in campaign.about:
-        raise fault(state, "this campaign was not begun on files", "Go on with it in Python: semisvm.Campaign.load")
+        raise fault(
+            state,
+            "this campaign was not begun on files",
+            "Go on with it in Python: semisvm.Campaign.load",
+        )
     return campaign
 
 
@@ -112,34 +135,49 @@ def open_campaign(
 ) -> Campaign:
     """Go on with the campaign in the file `state`, or begin one where that does not exist.
 
-    The other parameters are those of `start_campaign`; without a target, the model's own is certified. It is a
-    ValueError if there is no target, or if the campaign is about another model, other rows or another target.
+    The other parameters are those of `start_campaign`; without a target, the model's own is
+    certified. It is a ValueError if there is no target, or if the campaign is about another model,
+    other rows or another target.
     """
     asked = {name: value for name, value in options.items() if value is not None}
     if Path(state).exists():
         campaign = load_campaign(state)
-        _require_same(campaign, state, asked | ({} if positive is None else {"pos_label": positive}))
-        require_digest(Path(model_path), model_digest(model_path), campaign.about["model_digest"], "the model")
+        _require_same(
+            campaign, state, asked | ({} if positive is None else {"pos_label": positive})
+        )
+        require_digest(
+            Path(model_path), model_digest(model_path), campaign.about["model_digest"], "the model"
+        )
         campaign.about["model"] = str(Path(model_path).resolve())
         return campaign
     asked = own_target(model_path, positive, asked)
-    campaign = start_campaign(model_path, data, positive=positive, unlabeled=unlabeled, tell=tell, **asked)
+    campaign = start_campaign(
+        model_path, data, positive=positive, unlabeled=unlabeled, tell=tell, **asked
+    )
     keep_campaign(campaign, state)
     return campaign
 
 
 def _require_same(campaign: Campaign, state: str | Path, asked: dict[str, Any]) -> None:
-    """Refuse to go on with a campaign that was begun for something else than what is asked for now."""
+    """Refuse to go on with a campaign that was begun for something else than what is asked for
+    now.
+    """
     target = campaign.target.as_dict()
     for name, value in asked.items():
         known = target[name] if name in target else getattr(campaign, name, value)
         if name != "after" and value != (tuple(known) if isinstance(known, list) else known):
             reason = f"this campaign was begun with another {name} ({known}; {campaign.target})"
-            raise fault(state, reason, "Leave it out to go on, or name another `state` for a new campaign")
+            raise fault(
+                state, reason, "Leave it out to go on, or name another `state` for a new campaign"
+            )
 
 
-def own_target(model_path: str | Path, positive: str | None, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a campaign, with the target of the model's own fit where they have none."""
+def own_target(
+    model_path: str | Path, positive: str | None, options: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the options of a campaign, with the target of the model's own fit where they have
+    none.
+    """
     if any(name in options for name in ("min_precision", "min_recall", "min_f", "max_cost")):
         return options
     model = load_table_model(model_path)
@@ -147,21 +185,29 @@ def own_target(model_path: str | Path, positive: str | None, options: dict[str, 
     target = None if point is None else replace(point.target, accept=None)
     if target is None or not target.is_constrained:
         raise ValueError(
-            "Say what to certify, `min_precision` or `min_recall`: the model was fitted without a target of its own."
+            "Say what to certify, `min_precision` or `min_recall`: the model was fitted without a"
+            " target of its own."
         )
-    asked = {name: getattr(target, name) for name in ("min_precision", "min_recall", "min_f", "max_cost", "costs")}
+    asked = {
+        name: getattr(target, name)
+        for name in ("min_precision", "min_recall", "min_f", "max_cost", "costs")
+    }
     return options | {name: value for name, value in asked.items() if value is not None}
 
 
 def certified_model(campaign: Campaign, *, model_path: str | Path | None = None) -> Model:
-    """Return the model with the certified threshold; `model_path` is where its file is now, by default where it was."""
+    """Return the model with the certified threshold; `model_path` is where its file is now, by
+    default where it was.
+    """
     path = Path(campaign.about["model"] if model_path is None else model_path)
     model = load_table_model(path)
     require_digest(path, model_digest(path), campaign.about["model_digest"], "the model")
     verdict = campaign.verdict()
     point = verdict.operating_point
     if point is None:
-        raise ValueError(f"Nothing is certified, so there is no threshold to apply. {verdict.reason}")
+        raise ValueError(
+            f"Nothing is certified, so there is no threshold to apply. {verdict.reason}"
+        )
     positive = campaign.pos_label
     summary = replace(
         model.summary,
@@ -172,28 +218,35 @@ def certified_model(campaign: Campaign, *, model_path: str | Path | None = None)
     )
     if len(model.classes.names) > 2:
         points = model.summary.operating_points | {positive: point}
-        around = ThresholdClassifier.around(model.estimator, point, positive)
+        around = certified_around(model.estimator, point, positive)
         return replace(model, estimator=around, summary=replace(summary, operating_points=points))
-    # The summary's scores, and so its operating point, are measured from the line that the model draws.
+    # Everything in the summary is measured from the line that the new model draws.
+    cut = point.threshold
     scores = {
         name: replace(
-            one,
-            labeled=_from_new_line(one.labeled, model.threshold, point.threshold),
-            unlabeled=_from_new_line(one.unlabeled, model.threshold, point.threshold),
+            sample,
+            labeled=tuple(scores_beyond(np.array(sample.labeled), cut).tolist()),
+            unlabeled=tuple(scores_beyond(np.array(sample.unlabeled), cut).tolist()),
         )
-        for name, one in model.summary.scores.items()
+        for name, sample in model.summary.scores.items()
     }
-    summary = replace(summary, operating_points={positive: at_the_line(point)}, scores=scores)
+    record = summarize_campaign(campaign)
+    if np.isfinite(cut):
+        lines = (line | {"threshold": line["threshold"] - cut} for line in record.thresholds)
+        record = replace(record, thresholds=tuple(lines))
+    summary = replace(
+        summary,
+        operating_points={positive: at_the_line(point)},
+        scores=scores,
+        campaign=record,
+    )
     probability = model.probability
     if probability is not None:
-        moved = point.threshold - model.threshold
-        offset = probability.offset + probability.slope * moved
-        probability = replace(probability, offset=offset) if np.isfinite(moved) else None
-    return replace(model, threshold=point.threshold, summary=summary, probability=probability)
-
-
-def _from_new_line(shown: tuple[float, ...], old: float, new: float) -> tuple[float, ...]:
-    return tuple(scores_beyond(undo_beyond(np.array(shown), old), new).tolist())
+        is_shift = np.isfinite(cut) and np.isfinite(model.threshold)
+        offset = probability.offset + probability.slope * cut
+        probability = replace(probability, offset=offset) if is_shift else None
+    threshold = undo_beyond(cut, model.threshold)
+    return replace(model, threshold=threshold, summary=summary, probability=probability)
 
 
 def file_digest(path: str | Path) -> str:
@@ -213,29 +266,38 @@ def find_positive(model: Model, asked: str | None) -> str:
     if len(names) == 2:
         if asked not in (None, names[1]):
             raise ValueError(
-                f"The positive class of this model is {names[1]!r}, not {asked!r}. Fit it again with `positive`."
+                f"The positive class of this model is {names[1]!r}, not {asked!r}. Fit it again"
+                " with `positive`."
             )
         return names[1]
     if asked is None:
-        raise ValueError(f"The model has {len(names)} classes: say which one the target is about, by `positive`.")
+        raise ValueError(
+            f"The model has {len(names)} classes: say which one the target is about, by `positive`."
+        )
     if asked not in names:
         raise ValueError(f"{asked!r} is not a class of the model. {suggest(asked, names)}.")
     return asked
 
 
-def _score_open_rows(
+def score_open_rows(
     model: Model, positive: str, data: str | Path, unlabeled: str | None, tell: Tell
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of the rows without a label, before any threshold, and a mask of them over the file."""
-    plain = replace(model, threshold=0.0)
+    """Return the scores of the rows without a label, as `predict` writes them, and a mask of them
+    over the file.
+    """
     rows = model.open(data)
     has_target = rows.names is None or model.target in rows.names
     also = (model.target,) if rows.names is not None and has_target else ()
-    scores, masks = [np.empty(0)], [np.empty(0, dtype=bool)]
+    scores = [np.empty(0)]
+    masks = [np.empty(0, dtype=bool)]
     n_rows = 0
     for chunk in model.chunks(rows, also):
-        mask = read_codes(model, rows, chunk, unlabeled) < 0 if has_target else np.ones(len(chunk), dtype=bool)
-        scores.append(plain.score(rows, chunk)[mask])
+        mask = (
+            read_codes(model, rows, chunk, unlabeled) < 0
+            if has_target
+            else np.ones(len(chunk), dtype=bool)
+        )
+        scores.append(model.score(rows, chunk)[mask])
         masks.append(mask)
         n_rows += len(chunk)
         tell("Scoring", n_rows, None, "rows")
@@ -244,14 +306,15 @@ def _score_open_rows(
 
 
 def _calibration_in(model: Model, positive: str) -> Any:
-    """Held-out scores of the training labels, as the model file has them; None where it has none, or others."""
+    """Held-out scores of the training labels, as the model file has them; None where it has
+    none, or others.
+    """
     if len(model.classes.names) > 2 and model.has_class_thresholds:
         return None  # each class has scores of its own, which are not leads
     sample = model.summary.scores.get(positive)
-    if sample is None or sample.level == "empirical" or len(set(sample.sign)) < 2:
+    if sample is None or sample.level == Evidence.EMPIRICAL or len(set(sample.sign)) < 2:
         return None
-    threshold = 0.0 if len(model.classes.names) > 2 else model.threshold
-    return undo_beyond(np.array(sample.labeled), threshold), np.array(sample.sign)
+    return np.array(sample.labeled), np.array(sample.sign)
 
 
 def file_rows(campaign: Campaign) -> np.ndarray:
@@ -262,7 +325,8 @@ def file_rows(campaign: Campaign) -> np.ndarray:
 
 
 def read_cells(model: Model, data: str | Path, numbers: np.ndarray) -> list[dict[str, Any]]:
-    """Return {column: cell} of some rows of a file, as written and without the label; {} for files of bare numbers.
+    """Return {column: cell} of some rows of a file, as written and without the label; {} for files
+    of bare numbers.
 
     `numbers` are places in the file, from 0, in any order.
     """
@@ -290,5 +354,8 @@ def require_data(campaign: Campaign, path: str | Path) -> None:
 def require_digest(path: Path, found: str, expected: str, what: str) -> None:
     """Refuse to go on with a file that is not what it was."""
     if found != expected:
-        reason = f"{what} has changed since the campaign began, and a promise holds for what was frozen then"
+        reason = (
+            f"{what} has changed since the campaign began, and a promise holds for what was frozen"
+            " then"
+        )
         raise fault(path, reason, "Give the file as it was, or start a new campaign")

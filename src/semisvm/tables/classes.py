@@ -1,12 +1,14 @@
-"""The target column -> classes: the labels as text, which rows have none, and which class is the positive one.
+"""The target column -> classes: the labels as text, which rows have none, and which class is the
+positive one.
 
     texts    (n,)  the cells as text, "" where a row has no label; whole numbers lose their ".0"
-    classes  (k,)  the distinct texts, numbers by size, words by the alphabet; of two, the second is positive, and it
+    classes  (k,)  the distinct texts, numbers by size, words by the alphabet; of two, the second is
+             positive, and it
                    is the rarer one unless the user names it
     codes    (n,)  the class of each row as an index, -1 where it has none
 
-Estimators are fitted on the names of the classes, in this order (`Classes.categorical`), so `predict` gives labels as
-they were in the table. Codes are for counting errors.
+Estimators are fitted on the names of the classes, in this order (`Classes.categorical`), so
+`predict` gives labels as they were in the table. Codes are for counting errors.
 """
 
 from __future__ import annotations
@@ -21,15 +23,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.datasets.dataset import refuse_rounded
+from semisvm.columns.cells import is_missing, parse_number
 from semisvm.errors import DataError, counted, fault, suggest
-from semisvm.tables.column_facts import is_missing, parse_number
 from semisvm.tables.delimited import open_delimited
+from semisvm.tables.label_cells import refuse_rounded
 
 MOST_CLASSES = 100
 CLEARLY_RARER = 0.45  # of the labels of two classes
 HARDLY_CLASSES = frozenset({"?", "-", "--", ".", "\\n"})  # in lower case
-SEEM_EMPTY = HARDLY_CLASSES | {"-1", "n.a.", "(blank)", "unlabeled", "unknown", "none", "todo", "tbd"}
+SEEM_EMPTY = HARDLY_CLASSES | {
+    "-1",
+    "n.a.",
+    "(blank)",
+    "unlabeled",
+    "unknown",
+    "none",
+    "todo",
+    "tbd",
+}
 _WHOLE = re.compile(r"[-+]?[0-9]{1,300}")
 
 
@@ -41,7 +52,8 @@ class Classes:
     are_numbers: bool  # whether all labels are numbers; then "1.0" and "1" are the same class
 
     def codes_of(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the place of each label among the names: -1 for no label, -2 for a label that is no class here.
+        """Return the place of each label among the names: -1 for no label, -2 for a label that is
+        no class here.
 
         A label that differs from one class only by case or spaces is of that class.
         """
@@ -49,13 +61,17 @@ class Classes:
         folded = [_folded(name) for name in self.names]
         alike = {text: k for k, text in enumerate(folded) if folded.count(text) == 1}
         spelled = {
-            text: code.get(_canonical(text) if self.are_numbers else text, alike.get(_folded(text), -2))
+            text: code.get(
+                _canonical(text) if self.are_numbers else text, alike.get(_folded(text), -2)
+            )
             for text in set(texts)
         }
         return np.fromiter(map(spelled.__getitem__, texts), dtype=np.intp, count=len(texts))
 
     def categorical(self, codes: NDArray[np.intp]) -> Any:
-        """Return the labels for a fit, a pandas Categorical: the names in their order, missing where a code is -1."""
+        """Return the labels for a fit, a pandas Categorical: the names in their order, missing
+        where a code is -1.
+        """
         import pandas
 
         return pandas.Categorical.from_codes(codes, categories=pandas.Index(self.names))
@@ -74,7 +90,9 @@ def label_texts(cells: Any) -> list[str]:
 
 
 def unmark(texts: list[str], mark: str | None) -> list[str]:
-    """Replace the marker of unlabeled rows by ""; a number may be spelled in another way ("-1", "-1.0")."""
+    """Replace the marker of unlabeled rows by ""; a number may be spelled in another way ("-1",
+    "-1.0").
+    """
     if mark is None or mark == "":
         return texts
     same = {text for text in set(texts) if text == mark or _canonical(text) == _canonical(mark)}
@@ -93,11 +111,12 @@ def settle_spelling(texts: list[str], path: Path, column: str, spelling: str) ->
 
 
 def one_spelling(counts: Counter[str], path: Path, column: str, spelling: str) -> dict[str, str]:
-    """Return what some labels are to be replaced by; an error where that is not clear and the user has not said it.
+    """Return what some labels are to be replaced by; an error where that is not clear and the user
+    has not said it.
 
     counts     how many rows have each label
-    spelling   "same": labels that differ only by case or spaces are one class, in its most frequent spelling; "exact":
-               they are different classes; "ask": an error that names them
+    spelling   "same": labels that differ only by case or spaces are one class, in its most frequent
+               spelling; "exact": they are different classes; "ask": an error that names them
     """
     if spelling not in ("ask", "same", "exact"):
         raise DataError(f"`spelling` is one of ask, same and exact; got {spelling!r}.")
@@ -109,10 +128,14 @@ def one_spelling(counts: Counter[str], path: Path, column: str, spelling: str) -
         return {}
     if spelling == "ask":
         seen = "; ".join(
-            " and ".join(f"{name!r} ({counted(counts[name], 'row')})" for name in names) for names in doubtful[:3]
+            " and ".join(f"{name!r} ({counted(counts[name], 'row')})" for name in names)
+            for names in doubtful[:3]
         )
         reason = f"column {column!r} has labels that differ only by case or spaces: {seen}"
-        remedy = "Set `spelling` to same if they are one class, or to exact if they are different classes"
+        remedy = (
+            "Set `spelling` to same if they are one class, or to exact if they are different"
+            " classes"
+        )
         raise fault(path, reason, remedy)
     return {name: names[0] for names in doubtful for name in names}
 
@@ -129,48 +152,100 @@ def settle_classes(
 ) -> Classes:
     """Find the classes among the labels, or say why the column can't be a target.
 
-    `texts` are the labels of all rows, or how many rows have each of them ("": none). Where `may_be_one_class` and some
-    rows are unlabeled, one label is enough: "fraud" gives "not fraud" and "fraud". `at_random` are the labels of the
-    rows that were drawn at random, where some were not: they say which class is the rarer one.
+    `texts` are the labels of all rows, or how many rows have each of them ("": none). Where
+    `may_be_one_class` and some rows are unlabeled, one label is enough if `positive` names it:
+    "fraud" gives "not fraud" and "fraud". `at_random` are the labels of the rows that were drawn at
+    random, where some were not: they say which class is the rarer one.
     """
     counts = Counter(texts)
-    n_rows, n_labels = counts.total(), counts.total() - counts[""]
+    n_rows = counts.total()
+    n_labels = counts.total() - counts[""]
     labels = [text for text in counts if text]
     distinct = set(labels)
     are_numbers = all(parse_number(text) is not None for text in distinct)
     if are_numbers:
         distinct = {_canonical(text) for text in distinct}
-    names = sorted(distinct, key=lambda text: (float(text), text)) if are_numbers else sorted(distinct)
+    names = (
+        sorted(distinct, key=lambda text: (float(text), text)) if are_numbers else sorted(distinct)
+    )
     where = f"column {column!r}"
     if not names:
-        reason = f"{where} has no label: all {n_rows} cells are empty" + (f" or {mark!r}" if mark else "")
+        reason = f"{where} has no label: all {n_rows} cells are empty" + (
+            f" or {mark!r}" if mark else ""
+        )
         raise fault(path, reason, "Label some rows of each class")
     alike = next((name for name in names if mark and _folded(name) == _folded(mark)), None)
     if alike is not None:
-        reason = f"{where} holds {alike!r}, which differs from the marker {mark!r} only by case or spaces"
-        raise fault(path, reason, f"Set `unlabeled` to {alike!r}, or write all of these cells in the same way")
+        reason = (
+            f"{where} holds {alike!r}, which differs from the marker {mark!r} only by case or"
+            " spaces"
+        )
+        raise fault(
+            path,
+            reason,
+            f"Set `unlabeled` to {alike!r}, or write all of these cells in the same way",
+        )
     if mark != "" and "-1" in names and len(names) > 2 and n_labels == n_rows:
-        reason = f"{where} holds -1 besides {names[1]} and {names[2]}, which may be a class or mean no label"
-        raise fault(path, reason, "Set `unlabeled` to '-1' if it marks unlabeled rows, or to '' if it is a class")
+        reason = (
+            f"{where} holds -1 besides {names[1]} and {names[2]}, which may be a class or mean no"
+            " label"
+        )
+        raise fault(
+            path,
+            reason,
+            "Set `unlabeled` to '-1' if it marks unlabeled rows, or to '' if it is a class",
+        )
     seeming = next((name for name in names if name != "-1" and seems_empty(name)), None)
     # Beside empty cells a word such as "unknown" may be a class.
-    if mark != "" and seeming is not None and (n_labels == n_rows or seeming.lower() in HARDLY_CLASSES):
+    if (
+        mark != ""
+        and seeming is not None
+        and (n_labels == n_rows or seeming.lower() in HARDLY_CLASSES)
+    ):
         empty = "no empty cell" if n_labels == n_rows else counted(counts[""], "empty cell")
         reason = f"{where} has {empty}, and {seeming!r} in {counts[seeming]} of {n_rows}"
-        remedy = f"Set `unlabeled` to {seeming!r} if it marks unlabeled rows, or to '' if it is a class"
+        remedy = (
+            f"Set `unlabeled` to {seeming!r} if it marks unlabeled rows, or to '' if it is a class"
+        )
         raise fault(path, reason, remedy)
-    if len(names) == 1 and may_be_one_class and n_labels < n_rows:
-        return Classes((f"not {names[0]}", *_with_positive_last(names, positive, path)), are_numbers)
+    may_be_one_class &= n_labels < n_rows
+    if len(names) == 1 and may_be_one_class and positive is not None:
+        return Classes(
+            (f"not {names[0]}", *_with_positive_last(names, positive, path)), are_numbers
+        )
     if len(names) == 1:
-        reason = f"{where} has labels of one class only, {names[0]!r} ({n_labels:,} of {counted(n_rows, 'row')})"
-        raise fault(path, reason, "Label some rows of another class" + _if_marked(mark))
+        reason = (
+            f"{where} has labels of one class only, {names[0]!r} ({n_labels:,} of"
+            f" {counted(n_rows, 'row')})"
+        )
+        remedy = "Label some rows of another class" + _if_marked(mark)
+        if may_be_one_class:
+            remedy += (
+                f", or set `positive` to {names[0]!r} if that is what you look for among the"
+                " unlabeled rows"
+            )
+        raise fault(path, reason, remedy)
     if len(names) > MOST_CLASSES or (are_numbers and 2 * len(names) > max(n_labels, 20)):
-        reason = f"{where} has {len(names)} different values on {n_labels} labeled rows, such as {labels[0]!r}"
-        raise fault(path, reason, "A classifier needs a column of few classes: cut a measurement into ranges first")
+        reason = (
+            f"{where} has {len(names)} different values on {n_labels} labeled rows, such as"
+            f" {labels[0]!r}"
+        )
+        raise fault(
+            path,
+            reason,
+            "A classifier needs a column of few classes: cut a measurement into ranges first",
+        )
     if positive is None and len(names) == 2:
-        known = Counter(filter(None, at_random)) or Counter({label: counts[label] for label in labels})
-        n_first = sum(n for label, n in known.items() if (_canonical(label) if are_numbers else label) == names[0])
-        # The rarer class; of two that are about as frequent the second, so that a few labels more do not change it.
+        known = Counter(filter(None, at_random)) or Counter(
+            {label: counts[label] for label in labels}
+        )
+        n_first = sum(
+            n
+            for label, n in known.items()
+            if (_canonical(label) if are_numbers else label) == names[0]
+        )
+        # The rarer class; of two that are about as frequent the second, so that a few labels more
+        # do not change it.
         positive = names[0] if n_first < CLEARLY_RARER * known.total() else names[1]
     return Classes(tuple(_with_positive_last(names, positive, path)), are_numbers)
 
@@ -191,42 +266,75 @@ def _with_positive_last(names: list[str], positive: str | None, path: Path) -> l
 
 
 def parse_costs(words: str, classes: Classes) -> dict[str, float]:
-    """Read "spam=10,ham=1": what it costs to take a row of each class for another class, by class name."""
+    """Read "spam=10,ham=1": what it costs to take a row of each class for another class, by
+    class name.
+    """
     costs: dict[str, float] = {}
     for pair in words.split(","):
         name, equals, amount = (part.strip() for part in pair.rpartition("="))
         value = parse_number(amount)
         if not equals or value is None or value <= 0:
-            raise DataError(f"`costs`: {pair.strip()!r} is not class=cost. Write spam=10,ham=1, with costs above 0.")
+            raise DataError(
+                f"`costs`: {pair.strip()!r} is not class=cost. Write spam=10,ham=1, with costs"
+                " above 0."
+            )
         code = int(classes.codes_of([name])[0])
         if code < 0:
-            raise DataError(f"`costs`: no class is called {name!r}. {suggest(name, classes.names)}.")
+            raise DataError(
+                f"`costs`: no class is called {name!r}. {suggest(name, classes.names)}."
+            )
         if classes.names[code] in costs:
-            raise DataError(f"`costs`: the class {name!r} has two costs. Give one cost to each class.")
+            raise DataError(
+                f"`costs`: the class {name!r} has two costs. Give one cost to each class."
+            )
         costs[classes.names[code]] = value
     missing = [name for name in classes.names if name not in costs]
     if missing:
-        raise DataError(f"`costs`: the class {missing[0]!r} has no cost. Give one to each of {list(classes.names)}.")
+        raise DataError(
+            f"`costs`: the class {missing[0]!r} has no cost. Give one to each of"
+            f" {list(classes.names)}."
+        )
     return costs
 
 
 def read_cost_matrix(path: str | Path, classes: Classes) -> np.ndarray:
-    """Read a CSV of costs: the first cell of each row names the true class, the header the predicted classes."""
+    """Read a CSV of costs: the first cell of each row names the true class, the header the
+    predicted classes.
+    """
     table = open_delimited(path)
-    path, k = Path(path), len(classes.names)
+    path = Path(path)
+    k = len(classes.names)
     columns = classes.codes_of(table.names[1:])
     if sorted(columns.tolist()) != list(range(k)):
-        reason = f"the header names {list(table.names[1:])} where the classes are {list(classes.names)}"
-        raise fault(path, reason, "Write one column for the true class, then one column per class", line=1)
-    matrix, seen = np.full((k, k), np.nan), list[int]()
+        reason = (
+            f"the header names {list(table.names[1:])} where the classes are {list(classes.names)}"
+        )
+        raise fault(
+            path, reason, "Write one column for the true class, then one column per class", line=1
+        )
+    matrix = np.full((k, k), np.nan)
+    seen = list[int]()
     for line, (name, *cells) in table.rows():
         code = int(classes.codes_of([name.strip()])[0])
         if code < 0 or code in seen:
-            raise fault(path, f"{name!r} is no class, or has two rows", suggest(name, classes.names), line=line)
+            raise fault(
+                path,
+                f"{name!r} is no class, or has two rows",
+                suggest(name, classes.names),
+                line=line,
+            )
         seen.append(code)
-        matrix[code, columns] = [np.nan if (cost := parse_number(cell)) is None else cost for cell in cells]
-        if not (np.isfinite(matrix[code]).all() and (matrix[code] >= 0).all() and matrix[code, code] == 0):
-            reason = "costs must be numbers from 0 up, and 0 where the predicted class is the true one"
+        matrix[code, columns] = [
+            np.nan if (cost := parse_number(cell)) is None else cost for cell in cells
+        ]
+        if not (
+            np.isfinite(matrix[code]).all()
+            and (matrix[code] >= 0).all()
+            and matrix[code, code] == 0
+        ):
+            reason = (
+                "costs must be numbers from 0 up, and 0 where the predicted class is the true one"
+            )
             raise fault(path, reason, "Correct them", line=line)
     if len(seen) < k:
         gone = next(name for code, name in enumerate(classes.names) if code not in seen)

@@ -1,21 +1,21 @@
 """Every method beside the supervised baseline, on the same folds, and the choice of one of them.
 
-The choice follows Breiman's one-standard-error rule: among the methods within one standard error of the best, take the
-one that is preferred beforehand, else the simplest. The supervised method is the simplest of all. That is a hint, not a
-proof: the verdict has the interval. Two classes are compared by ranking, so that a gain is one beyond the supervised
-method with a threshold of its own.
+The choice follows Breiman's one-standard-error rule: among the methods within one standard error of
+the best, take the one that is preferred beforehand, else the simplest. The supervised method is the
+simplest of all. That is a hint, not a proof: the verdict has the interval. Two classes are compared
+by ranking, so that a gain is one beyond the supervised method with a threshold of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from semisvm.decision import Estimate
 from semisvm.decision.audit import MERIT_CONFIDENCE
 from semisvm.errors import DataError, counted, fault
-from semisvm.estimators import METHODS, NAMES, find_method
+from semisvm.estimators import METHODS, NAMES, Method, find_method
 from semisvm.tables.held_out import (
     BASELINE,
     MOST_UNLABELED,
@@ -26,201 +26,259 @@ from semisvm.tables.held_out import (
     try_method,
     tune_settings,
 )
-from semisvm.tables.methods import FOR_POSITIVES, Settings, Tell, say_nothing, why_not, with_usual_kernel
-from semisvm.tables.summary import ComparisonSummary, MethodResult
+from semisvm.tables.methods import (
+    FOR_POSITIVES,
+    Settings,
+    Tell,
+    say_nothing,
+    why_not,
+    with_usual_kernel,
+)
+from semisvm.tables.summary import Comparison, MethodResult
 from semisvm.tables.training import Training, training_of
 
 PU_MEASURE = "AUC of positives against unlabeled rows"
-SAME_AUC = 1e-12
+ONLY_RANKED = (
+    "This is how well each ranks. Errors can't be counted where only positives are labeled: no"
+    " method here has a precision."
+)
+SAME_AUC = 1e-12  # differences below it are rounding
+
+
+def best_of(trials: Sequence[MethodTrial]) -> MethodTrial:
+    """Return the trial with the largest merit; if a target is asked for, among those that reach
+    it.
+    """
+    reaching = [trial for trial in trials if trial.reaches] or trials
+    return max(reaching, key=lambda trial: trial.merit.mean)
+
+
+def choose_trial(trials: Sequence[MethodTrial], preferred: str = "") -> MethodTrial:
+    """Return the preferred method, else the simplest, among those that are near the best."""
+    best = best_of(trials)
+    good = [
+        trial
+        for trial in trials
+        if _is_near(trial, best, preferred) and (trial.reaches or not best.reaches)
+    ]
+    return min(good, key=lambda trial: (trial.name != preferred, NAMES.index(trial.name)))
+
+
+def _is_near(trial: MethodTrial, best: MethodTrial, preferred: str) -> bool:
+    """Whether it is within one standard error of the best, or of their difference.
+
+    A best method that made no error has almost no standard error of its own. The method that is
+    preferred may be two standard errors behind: the settings of the others were tuned on these
+    labels, which flatters them.
+    """
+    error = max(best.merit.error, best.merit.error_of_gap(trial.merit))
+    return trial.merit.mean >= best.merit.mean - error * (2 if trial.name == preferred else 1)
+
+
+def judge_trials(
+    measure: str,
+    trials: Sequence[MethodTrial],
+    *,
+    n_unlabeled: int = 1,
+    preferred: str = "",
+    left_out: Mapping[str, str] | None = None,
+    was_stopped: bool = False,
+) -> Comparison:
+    """Choose one of the methods that were tried, the supervised one among them, and say what the
+    unlabeled rows are worth.
+    """
+    baseline = next(trial for trial in trials if trial.name == BASELINE)
+    chosen = choose_trial(trials, preferred)
+    return Comparison(
+        measure=measure,
+        methods=tuple(_line(trial, trial.merit.minus(baseline.merit)) for trial in trials),
+        left_out=dict(left_out or {}),
+        chosen=chosen.name,
+        verdict=_verdict(measure, trials, baseline, n_unlabeled),
+        why=_why(measure, trials, baseline, chosen, preferred),
+        was_stopped=was_stopped,
+        baseline=baseline.name,
+    )
+
+
+def _line(trial: MethodTrial, difference: Estimate) -> MethodResult:
+    return MethodResult(
+        trial.name,
+        trial.merit.estimate(),
+        trial.merit.error,
+        difference,
+        trial.reaches,
+        trial.seconds,
+        trial.complaints,
+    )
+
+
+def _verdict(
+    measure: str, trials: Sequence[MethodTrial], baseline: MethodTrial, n_unlabeled: int
+) -> str:
+    """Say whether the unlabeled rows help, in a sentence or two."""
+    others = [trial for trial in trials if trial is not baseline]
+    if not n_unlabeled:
+        return "Every row has a label: there are no unlabeled rows that could help."
+    if not others:
+        return (
+            "Only the supervised method was fitted: nothing can be said about the unlabeled rows."
+        )
+    best = max(others, key=lambda trial: trial.merit.mean)
+    gap = best.merit.minus(baseline.merit)
+    seen = (
+        f"the best method that uses them, {best.name}, has a {measure} of {_merit(best)} against"
+        f" {_merit(baseline)} supervised (a gain of {gap.value:+.3f}, {MERIT_CONFIDENCE:.0%}"
+        f" interval {gap.low:+.3f} to {gap.high:+.3f})"
+    )
+    if gap.low > 0:
+        best_of_many = f" It is the best of {len(others)}, so the gain is likely overstated."
+        return f"The unlabeled rows help: {seen}.{best_of_many if len(others) > 1 else ''}"
+    if gap.high < 0:
+        return f"The unlabeled rows harm here: {seen}."
+    return f"The labels can't tell whether the unlabeled rows help: {seen}."
+
+
+def _why(
+    measure: str,
+    trials: Sequence[MethodTrial],
+    baseline: MethodTrial,
+    chosen: MethodTrial,
+    preferred: str,
+) -> str:
+    """Say why the chosen method was chosen."""
+    best = best_of(trials)
+    if best is chosen:
+        compared = counted(len(trials), "method")
+        return f"It has the best {measure} of {compared} compared ({_merit(best)})."
+    if chosen.name == preferred:
+        return (
+            "It is the default, which is left only for a method that is better by more than two"
+            f" standard errors (best: {best.name}, {measure} {_merit(best)}; this one"
+            f" {_merit(chosen)})."
+        )
+    beside = "" if chosen is baseline else f", supervised {_merit(baseline)}"
+    return (
+        f"It is the simplest method within one standard error of the best ({best.name}: {measure}"
+        f" {_merit(best)}, standard error {best.merit.error:.3f}; this one {_merit(chosen)}"
+        f"{beside})."
+    )
+
+
+def _merit(trial: MethodTrial) -> str:
+    return f"{abs(trial.merit.mean):.3f}"
 
 
 @dataclass
-class Comparison:
-    """The result: `entries` in the order of the methods, `left_out` {name: reason}, `chosen` by the rule above."""
+class Tried:
+    """Methods that were tried one after the other, those that could not be, and whether Ctrl-C
+    ended it.
+    """
 
-    measure: str
-    entries: list[MethodTrial] = field(default_factory=list)
+    trials: dict[str, MethodTrial] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     was_stopped: bool = False
-    n_unlabeled: int = 1
-    preferred: str = ""
 
-    def try_each(self, names: Iterable[str], try_one: Callable[[str, int], MethodTrial]) -> None:
-        """Try one method after the other; Ctrl-C ends with those that are done, a ValueError leaves a method out."""
-        for number, name in enumerate(names, 1):
-            try:
-                self.entries.append(try_one(name, number))
-            except KeyboardInterrupt:
-                if not self.entries:
-                    raise KeyboardInterrupt from None
-                self.was_stopped = True
-                break
-            except (ValueError, MemoryError) as error:
-                if name == BASELINE:
-                    raise
-                self.left_out[name] = str(error).split("\n")[0]
 
-    @property
-    def baseline(self) -> MethodTrial:
-        return next(entry for entry in self.entries if entry.name == BASELINE)
-
-    @property
-    def best(self) -> MethodTrial:
-        """The entry with the largest merit; if a target is asked for, among those that reach it."""
-        reaching = [entry for entry in self.entries if entry.reaches] or self.entries
-        return max(reaching, key=lambda entry: entry.merit.mean)
-
-    @property
-    def best_other(self) -> MethodTrial | None:
-        """The best method that uses the unlabeled rows."""
-        others = [entry for entry in self.entries if entry.name != BASELINE]
-        return max(others, key=lambda entry: entry.merit.mean, default=None)
-
-    @property
-    def chosen(self) -> MethodTrial:
-        best = self.best
-        good = [e for e in self.entries if self._is_near(e, best) and (e.reaches or not best.reaches)]
-        return min(good, key=lambda entry: (entry.name != self.preferred, NAMES.index(entry.name)))
-
-    @property
-    def choice(self) -> str:
-        """The name of the chosen method."""
-        return self.chosen.name
-
-    def _is_near(self, entry: MethodTrial, best: MethodTrial) -> bool:
-        """Whether it is within one standard error of the best, or of their difference.
-
-        A best method that made no error has almost no standard error of its own. The method that is preferred may be
-        two standard errors behind: the settings of the others were tuned on these labels, which flatters them.
-        """
-        error = max(best.merit.error, best.merit.error_of_gap(entry.merit))
-        return entry.merit.mean >= best.merit.mean - error * (2 if entry.name == self.preferred else 1)
-
-    def difference(self, entry: MethodTrial) -> Estimate:
-        """Return how much better it is than the supervised method, on the same rows."""
-        return entry.merit.minus(self.baseline.merit)
-
-    def verdict(self) -> str:
-        """Say whether the unlabeled rows help, in a sentence or two."""
-        best = self.best_other
-        if not self.n_unlabeled:
-            return "Every row has a label: there are no unlabeled rows that could help."
-        if best is None:
-            return "Only the supervised method was fitted: nothing can be said about the unlabeled rows."
-        gap, n_others = self.difference(best), len(self.entries) - 1
-        seen = (
-            f"the best method that uses them, {best.name}, has a {self.measure} of {self._show(best)} against "
-            f"{self._show(self.baseline)} supervised (a gain of {gap.value:+.3f}, {MERIT_CONFIDENCE:.0%} interval "
-            f"{gap.low:+.3f} to {gap.high:+.3f})"
-        )
-        if gap.low > 0:
-            flattered = f" It is the best of {n_others}, so the gain is likely overstated." if n_others > 1 else ""
-            return f"The unlabeled rows help: {seen}.{flattered}"
-        if gap.high < 0:
-            return f"The unlabeled rows harm here: {seen}."
-        return f"The labels can't tell whether the unlabeled rows help: {seen}."
-
-    def why(self) -> str:
-        """Say why the chosen method was chosen."""
-        best, chosen = self.best, self.chosen
-        if best is chosen:
-            compared = counted(len(self.entries), "method")
-            return f"It has the best {self.measure} of {compared} compared ({self._show(best)})."
-        if chosen.name == self.preferred:
-            return (
-                f"It is the default, which is left only for a method that is better by more than two standard errors "
-                f"(best: {best.name}, {self.measure} {self._show(best)}; this one {self._show(chosen)})."
-            )
-        beside = "" if chosen is self.baseline else f", supervised {self._show(self.baseline)}"
-        return (
-            f"It is the simplest method within one standard error of the best ({best.name}: {self.measure} "
-            f"{self._show(best)}, standard error {best.merit.error:.3f}; this one {self._show(chosen)}{beside})."
-        )
-
-    def _show(self, entry: MethodTrial) -> str:
-        return f"{abs(entry.merit.mean):.3f}"
-
-    def summary(self) -> ComparisonSummary:
-        """Return the result as plain values."""
-
-        def result(e: MethodTrial) -> MethodResult:
-            gap = self.difference(e)
-            return MethodResult(e.name, e.merit.estimate(), e.merit.error, gap, e.reaches, e.seconds, e.complaints)
-
-        return ComparisonSummary(
-            measure=self.measure,
-            methods=tuple(map(result, self.entries)),
-            left_out=dict(self.left_out),
-            chosen=self.choice,
-            verdict=self.verdict(),
-            was_stopped=self.was_stopped,
-            baseline=self.baseline.name,
-        )
+def try_each(names: Iterable[str], try_one: Callable[[str, int], MethodTrial]) -> Tried:
+    """Try one method after the other; Ctrl-C ends with those that are done, a ValueError leaves a
+    method out.
+    """
+    tried = Tried()
+    for number, name in enumerate(names, 1):
+        try:
+            tried.trials[name] = try_one(name, number)
+        except KeyboardInterrupt:
+            if not tried.trials:
+                raise KeyboardInterrupt from None
+            tried.was_stopped = True
+            break
+        except (ValueError, MemoryError) as error:
+            if name == BASELINE:
+                raise
+            tried.left_out[name] = str(error).split("\n")[0]
+    return tried
 
 
 def compare_methods(
-    bench: Bench, settings: Settings, methods: Sequence[str], tell: Tell = say_nothing, preferred: str = ""
-) -> Comparison:
-    """Compare the named methods; the supervised baseline comes first, whether it is named or not."""
-    found = Comparison(bench.measure_for(settings), n_unlabeled=int((bench.codes < 0).sum()), preferred=preferred)
+    bench: Bench,
+    settings: Settings,
+    methods: Sequence[str],
+    tell: Tell = say_nothing,
+    preferred: str = "",
+    try_method: Callable[[Method, Settings, Bench, Tell], MethodTrial] = try_method,
+) -> tuple[Comparison, dict[str, MethodTrial]]:
+    """Compare the named methods; the supervised baseline comes first, whether it is named or
+    not. Their trials, by `try_method`, come with the comparison.
+    """
     names = [BASELINE, *(name for name in methods if name != BASELINE)]
 
     def try_one(name: str, number: int) -> MethodTrial:
-        method, place = find_method(name), f" (method {number} of {len(names)})"
+        method = find_method(name)
+        place = f" (method {number} of {len(names)})"
         reason = why_not(method, bench.views.form(settings.view), settings)
         if reason and name != BASELINE:
             raise ValueError(reason)
-        return try_method(method, settings, bench, lambda what, *progress: tell(what + place, *progress))
+        return try_method(
+            method, settings, bench, lambda what, *progress: tell(what + place, *progress)
+        )
 
-    found.try_each(names, try_one)
-    return found
+    tried = try_each(names, try_one)
+    comparison = judge_trials(
+        bench.measure_for(settings),
+        list(tried.trials.values()),
+        n_unlabeled=int((bench.codes < 0).sum()),
+        preferred=preferred,
+        left_out=tried.left_out,
+        was_stopped=tried.was_stopped,
+    )
+    return comparison, tried.trials
 
 
 # ---- positives only ----
 
 
-class PositivesComparison(Comparison):
-    """The result where only positives are labeled; differences are taken from the first method, the simplest."""
+def compare_positives(
+    training: Training, X: Any, settings: Settings, most: int, tell: Tell
+) -> Comparison:
+    """Compare how methods rank labeled positives against unlabeled rows, at most `most` of them.
 
-    @property
-    def baseline(self) -> MethodTrial:
-        return self.entries[0]
-
-    @property
-    def choice(self) -> str:
-        """The method for labels of one class: the others have no threshold."""
-        return FOR_POSITIVES.name
-
-    def difference(self, entry: MethodTrial) -> Estimate:
-        """Return how much better it is than the first method, on the same rows."""
-        gap = super().difference(entry)
-        return Estimate(gap.value if abs(gap.value) > SAME_AUC else 0.0, max(gap.low, -1.0), min(gap.high, 1.0))
-
-    def verdict(self) -> str:
-        """Say which method ranks best, and what ranking leaves open."""
-        told, best = ", ".join(f"{entry.name} {entry.merit.mean:.3f}" for entry in self.entries), self.best
-        ours = next((entry for entry in self.entries if entry.name == self.choice), best)
-        seen = f"Out of fold, the {self.measure} is: {told}."
-        if best is not ours and best.merit.minus(ours.merit).low > 0:
-            seen += f" The {best.name} ranks better than {ours.name} by more than chance."
-        left_open = "Errors can't be counted where only positives are labeled: no method here has a precision."
-        return f"{seen} This is how well each ranks. {left_open}"
-
-
-def compare_positives(training: Training, X: Any, settings: Settings, most: int, tell: Tell) -> PositivesComparison:
-    """Compare how methods rank labeled positives against unlabeled rows, at most `most` of them."""
-    trials = positives_trials(training, X, settings, most)
+    Differences are taken from the first method, the simplest. The chosen one is the method for
+    labels of one class: the others have no threshold.
+    """
+    contestants = positives_trials(training, X, settings, most)
 
     def try_one(name: str, number: int) -> MethodTrial:
-        tell(f"Comparing: {name}", number - 1, len(trials), "methods")
-        return trials[name]()
+        tell(f"Comparing: {name}", number - 1, len(contestants), "methods")
+        return contestants[name]()
 
-    found = PositivesComparison(PU_MEASURE)
-    found.try_each(trials, try_one)
-    if not found.entries:
-        told = "; ".join(f"{name}: {why}" for name, why in found.left_out.items())
-        raise fault(training.name, f"no method could be fitted ({told})", "Correct the table")
-    return found
+    tried = try_each(contestants, try_one)
+    trials = list(tried.trials.values())
+    if not trials:
+        reasons = "; ".join(f"{name}: {why}" for name, why in tried.left_out.items())
+        raise fault(training.name, f"no method could be fitted ({reasons})", "Correct the table")
+    ranks = ", ".join(f"{trial.name} {trial.merit.mean:.3f}" for trial in trials)
+    verdict = f"Out of fold, the {PU_MEASURE} is: {ranks}."
+    best = best_of(trials)
+    ours = tried.trials.get(FOR_POSITIVES.name, best)
+    if best is not ours and best.merit.minus(ours.merit).low > 0:
+        verdict += f" The {best.name} ranks better than {ours.name} by more than chance."
+    return Comparison(
+        measure=PU_MEASURE,
+        methods=tuple(_line(trial, _gap_of_ranks(trial, trials[0])) for trial in trials),
+        left_out=tried.left_out,
+        chosen=FOR_POSITIVES.name,
+        verdict=f"{verdict} {ONLY_RANKED}",
+        was_stopped=tried.was_stopped,
+        baseline=trials[0].name,
+    )
+
+
+def _gap_of_ranks(trial: MethodTrial, first: MethodTrial) -> Estimate:
+    """Return a difference of two AUCs, which is between -1 and 1."""
+    gap = trial.merit.minus(first.merit)
+    value = gap.value if abs(gap.value) > SAME_AUC else 0.0
+    return Estimate(value, max(gap.low, -1.0), min(gap.high, 1.0))
 
 
 # ---- all of it ----
@@ -234,11 +292,16 @@ def compare_on(
     most_unlabeled: int = MOST_UNLABELED,
     tune: bool = False,
     tell: Tell = say_nothing,
-) -> ComparisonSummary:
-    """Compare methods (all by default) on the training rows; the parameters are those of `fit.fit_model`."""
+) -> Comparison:
+    """Compare methods (all by default) on the training rows; the parameters are those of
+    `fit.fit_model`.
+    """
     for name in methods:
         if name == "auto":
-            raise DataError("'auto' is no method but a choice among all of them: leave `method` out to compare them.")
+            raise DataError(
+                "'auto' is no method but a choice among all of them: leave `method` out to compare"
+                " them."
+            )
         find_method(name)
     views = training.views()
     if training.has_positives_only:
@@ -247,9 +310,15 @@ def compare_on(
             remedy = "Leave `method` out, or label some other rows"
             raise fault(training.name, f"{only}, and {others[0]!r} needs others", remedy)
         settings = with_usual_kernel(settings, views.form(settings.view))
-        return compare_positives(training, views.form(), settings, most_unlabeled, tell).summary()
+        return compare_positives(training, views.form(), settings, most_unlabeled, tell)
     try:
-        bench = make_bench(views, training.labels, seed=settings.seed, most=most_unlabeled, measures=training.measures)
+        bench = make_bench(
+            views,
+            training.labels,
+            seed=settings.seed,
+            most=most_unlabeled,
+            measures=training.measures,
+        )
     except ValueError as error:
         raise fault(training.name, str(error), "Label at least two rows of each class") from None
     if tune:
@@ -258,9 +327,14 @@ def compare_on(
     if not methods and not training.n_unlabeled:
         methods = [BASELINE]
     elif not methods:  # methods that need a target are compared only if there is one
-        fitting = [one for one in METHODS if not one.for_one_class and (settings.has_target or not one.sets_threshold)]
+        fitting = [
+            one
+            for one in METHODS
+            if not one.for_one_class and (settings.has_target or not one.sets_threshold)
+        ]
         methods = [one.name for one in fitting]
-    return compare_methods(bench, settings, methods, tell).summary()
+    comparison, _ = compare_methods(bench, settings, methods, tell)
+    return comparison
 
 
 def compare(
@@ -274,12 +348,13 @@ def compare(
     max_unlabeled: int = MOST_UNLABELED,
     unlabeled: Any = -1,
     random_state: int = 0,
-) -> ComparisonSummary:
+) -> Comparison:
     """Compare methods on the labeled rows, each row predicted by fits that have not seen its label.
 
-    Two classes are compared by ranking: how often a row of the positive class has a higher score than one of the other
-    class. So the supervised method counts with the best threshold of its own, and a gain is one beyond it. More classes
-    are compared by balanced accuracy, and with `costs` by the expected cost per row.
+    Two classes are compared by the area under the ROC curve: how often a row of the positive class
+    has a higher score than one of the other class. So the supervised method counts with the best
+    threshold of its own, and a gain is one beyond it. More classes are compared by balanced
+    accuracy, and with `costs` by the expected cost per row.
 
     Parameters
     ----------
@@ -304,8 +379,9 @@ def compare(
 
     Returns
     -------
-    ComparisonSummary
-        One line per method with its gain over the supervised one; printing it shows a table and the verdict.
+    Comparison
+        One line per method with its gain over the supervised one; printing it shows a table and the
+        verdict.
 
     See Also
     --------
@@ -319,7 +395,7 @@ def compare(
     >>> y[40:] = -1
     >>> found = semisvm.compare(X, y, methods=["self-training"], tune=False)
     >>> found
-    method           ranking   gain over supervised (90%)
+    method           ROC AUC   gain over supervised (90%)
     supervised         ...
     self-training      ...
     """

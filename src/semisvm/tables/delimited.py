@@ -1,32 +1,25 @@
-"""Delimited text, CSV, TSV and ARFF, as frames of named columns.
+"""Delimited text, CSV and TSV, as frames of named columns.
 
-Arrow parses text, some thousands of rows at a time. Where it refuses a file, or would read it differently (spaces
-before quotes, a header of several lines, ARFF), Python's csv reader splits the rows: quoted cells may hold delimiters
-and line breaks, and the line of each row in the file is known, so it can be said what is wrong and where. Each row must
-have one cell for each name; blank lines don't count. This is slow and holds the whole text in memory.
+The text is read once, about a megabyte at a time. As long as there is no quote in it, a row is a
+line, and Arrow parses all lines of a part at once. From the first part with a quote on Python's csv
+reader splits the rows, strictly: text right after a closing quote, and a quote that is never
+closed, are errors. It also reads the parts that Arrow refuses, and knows the line of each row, so
+that it can be said what is wrong and where.
 
-ARFF is Weka's format: a header that declares the columns, then rows of cells.
-
-    @relation weather
-    @attribute temperature numeric
-    @attribute play {yes, no}
-    @data
-    18.0, ?
-
-A "?" is a missing cell. What a declared type promises is not checked.
+Each row must have one cell for each name; blank lines don't count. A quoted cell may hold
+delimiters and line breaks. A cell of very many lines, or of lines that look like rows, is an error:
+most likely its quote was never closed, and it has swallowed rows.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
-import lzma
 import re
-import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from io import StringIO, TextIOWrapper
+from io import BytesIO, StringIO
 from itertools import chain, islice
 from math import nan
 from pathlib import Path
@@ -34,256 +27,347 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semisvm.disk import COMPRESSIONS, FOREIGN_MARKS, open_for_arrow, open_stream, read_text
+from semisvm.columns.cells import MISSING_SPELLINGS, is_missing, parse_number, without_missing
+from semisvm.disk import COMPRESSIONS, decode_text, open_bytes, read_block, refuse_other_formats
 from semisvm.errors import DataError, counted, fault, shorten
-from semisvm.tables.column_facts import MISSING_SPELLINGS, is_missing, parse_number, without_missing
 
 if TYPE_CHECKING:
     import pandas
 
-    Frames = Iterator[tuple[int, pandas.DataFrame]]  # rows of the file that come before, and columns of the next ones
+    # columns as features, and columns as they came: Arrow arrays by name
+    Part = tuple[pandas.DataFrame, dict[str, Any]]
+    # rows of the file that come before, and the next ones
+    Frames = Iterator[tuple[int, pandas.DataFrame, dict[str, Any]]]
 
 ROWS_AT_A_TIME = 65_536
-BYTES_AT_A_TIME = 1_000_000  # of text that Arrow parses at a time
-BYTES_LOOKED_AT = 65_536  # of the beginning of a file, to decide whether Arrow reads it as it is, and to guess rows
-UNREADABLE = (OSError, EOFError, ValueError, csv.Error, zlib.error, lzma.LZMAError)
+BYTES_AT_A_TIME = 1_000_000
+# Cells of more lines are refused: letters and articles have fewer, and whoever has longer texts can
+# write them as Parquet, which knows no quotes.
+MOST_LINES_IN_CELL = 1_000
+# A cell of so many lines, each with as many delimiters as a row has, has swallowed these rows.
+LINES_LIKE_ROWS = 20
+LONGEST_ROW = 100_000_000  # bytes: a file without line ends would fill the memory
 
-# a name in quotes may hold spaces
-_ATTRIBUTE = re.compile(r"""@attribute\s+(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|([^\s{]+))\s*(\S.*)""", re.I)
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.I)
 _QUOTED = re.compile(r'"[^"]*"?')
-_ESCAPED = re.compile(r"\\(.)")
+_LINE_ENDS = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True)
 class DelimitedText:
-    """A file of rows under known column names; `first_line` is the line of the file where the rows begin."""
+    """A file of rows under known column names.
+
+    first_line   the line of the file where the rows begin, from 1
+    start        the first bytes of the rows; where `is_whole`, all of them
+    n_read       how many bytes of the (decompressed) file come before those that follow `start`
+    """
 
     path: Path
     names: tuple[str, ...]
     first_line: int
     delimiter: str
-    is_arff: bool = False
-    quote: str = '"'
+    start: bytes
+    n_read: int
+    is_whole: bool
 
-    # ---- columns ----
+    def frames(
+        self, numbers: frozenset[str], wanted: list[str], keep: Sequence[str] = ()
+    ) -> Frames:
+        """Yield (rows that come before, `wanted` columns, columns to `keep`): those in `numbers`
+        as float64, all others as text, and those to keep as they are written.
+        """
+        n_rows = 0
+        for frame, kept in self._frames(numbers - {*keep}, wanted, keep):
+            yield n_rows, frame, kept
+            n_rows += len(frame)
+        if not n_rows:
+            raise self.fault("a header and no rows", "Add rows below it", self.first_line - 1)
 
-    def frames(self, numbers: frozenset[str], wanted: list[str]) -> Frames:
-        """Yield (rows that come before, `wanted` columns): those in `numbers` as float64, all others as text."""
-        import pyarrow
-
-        n_given = 0
-        if self.suits_arrow():
-            try:
-                for frame in self.frames_by_arrow(numbers, wanted):
-                    yield n_given, frame
-                    n_given += len(frame)
-            except (pyarrow.ArrowException, *UNREADABLE):
-                pass  # the other reader goes on, or says what is wrong
-            else:
-                if n_given:
-                    return
-        for frame in self.frames_by_line(numbers, wanted, skip=n_given):
-            yield n_given, frame
-            n_given += len(frame)
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield (line, cells) of each row that is not blank; a row with too few or too many
+        cells, or with a quote that is not closed, is a fault.
+        """
+        return self._split(self._blocks(), self.first_line)
 
     def guess_rows(self, n_first: int) -> int | None:
-        """Estimate how many rows there are, of which the first frame has `n_first`; None where that is not possible."""
-        if self.is_arff or self.path.suffix.lower() in COMPRESSIONS:
-            return None
-        size = self.path.stat().st_size
-        if size <= BYTES_LOOKED_AT:
+        """Estimate how many rows there are, of which the first frame has `n_first`; None where
+        that is not possible.
+        """
+        if self.is_whole:
             return n_first
-        with open(self.path, "rb") as stream:
-            return round(size * stream.read(BYTES_LOOKED_AT).count(b"\n") / BYTES_LOOKED_AT)
+        if self.path.suffix.lower() in COMPRESSIONS:
+            return None
+        return round(self.path.stat().st_size * _count_lines(self.start) / len(self.start))
 
-    def suits_arrow(self) -> bool:
-        """Whether Arrow reads the file as it is: UTF-8, a header of one line, quotes only right after delimiters."""
-        if self.is_arff:
-            return False
-        try:
-            with closing(open_stream(self.path)) as stream:
-                beginning = stream.read(BYTES_LOOKED_AT)
-        except UNREADABLE:
-            return False
-        mark = re.escape(self.delimiter.encode())
-        # inside a quoted cell a quote is doubled, or ends the cell; this one begins a cell, after a space
-        has_spaced_quote = re.search(mark + b' +"[^"\r\n' + mark + b"]", beginning) is not None
-        is_foreign = b"\0" in beginning or any(beginning.startswith(foreign) for foreign in FOREIGN_MARKS)
-        header = beginning.split(b"\n", 1)[0]
-        is_one_line = bool(header.strip()) and header.count(b'"') % 2 == 0 and b"\r" not in header[:-1]
-        return is_one_line and self.first_line == 2 and not has_spaced_quote and not is_foreign
+    def fault(self, reason: str, remedy: str, line: int) -> DataError:
+        """Return an error that names the file and the line."""
+        return fault(self.path, reason, remedy, line=line)
 
-    def frames_by_arrow(self, numbers: frozenset[str], wanted: list[str]) -> Iterator[pandas.DataFrame]:
-        """Let Arrow read the file as it is; an error of Arrow's, or a ValueError, where it can't."""
+    # ---- parts of the text ----
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Yield the bytes of the rows; the last ones end a line."""
+        block = self.start
+        stream: Any = BytesIO() if self.is_whole else open_bytes(self.path, skip=self.n_read)
+        with stream:
+            while following := read_block(self.path, stream, BYTES_AT_A_TIME):
+                yield block
+                block = following
+        yield block if block.endswith(b"\n") else block + b"\n"  # after \r it is the same line end
+
+    def _frames(
+        self, numbers: frozenset[str], wanted: list[str], keep: Sequence[str]
+    ) -> Iterator[Part]:
+        line = self.first_line
+        pending = b""
+        blocks = self._blocks()
+        for block in blocks:
+            pending += block
+            if b'"' in pending or not self.delimiter.isascii():
+                rows = self._split(chain([pending], blocks), line)
+                yield from self._frames_of_rows(rows, numbers, wanted, keep)
+                return
+            end = _end_of_lines(pending)
+            part = pending[:end]
+            pending = pending[end:]
+            if len(pending) > LONGEST_ROW:
+                reason = f"a row of more than {LONGEST_ROW:,} bytes"
+                raise self.fault(reason, "Check that this is a table", line)
+            if part:
+                parsed = self._read_by_arrow(part, line, numbers, wanted, keep)
+                if parsed is None:  # the other reader says what is wrong, if anything is
+                    rows = self._split([part], line)
+                    yield from self._frames_of_rows(rows, numbers, wanted, keep)
+                elif len(parsed[0]):
+                    yield parsed
+                line += _count_lines(part)
+
+    # ---- by Arrow ----
+
+    def _read_by_arrow(
+        self,
+        part: bytes,
+        line: int,
+        numbers: frozenset[str],
+        wanted: list[str],
+        keep: Sequence[str],
+    ) -> Part | None:
+        """Return the rows of a part; None where Arrow refuses it."""
         import pandas
         import pyarrow
         from pyarrow import csv as arrow_csv
 
-        types = {name: pyarrow.float64() if name in numbers else pyarrow.string() for name in self.names}
-        read = arrow_csv.ReadOptions(column_names=list(self.names), skip_rows=1, block_size=BYTES_AT_A_TIME)
-        parse = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
-        convert = arrow_csv.ConvertOptions(
-            column_types=types, null_values=sorted(MISSING_SPELLINGS), strings_can_be_null=True, include_columns=wanted
-        )
-        with arrow_csv.open_csv(open_for_arrow(self.path), read, parse, convert) as batches:
-            for batch in batches:
-                named = zip(batch.schema.names, batch.columns, strict=True)
-                frame = pandas.DataFrame({n: c.to_pandas() if n in numbers else without_missing(c) for n, c in named})
-                if any(np.isinf(frame[name].to_numpy()).any() for name in wanted if name in numbers):
-                    raise ValueError("an infinite number")
-                if len(frame):
-                    yield frame
+        decode_text(self.path, part, line)
+        types = {
+            name: pyarrow.float64() if name in numbers else pyarrow.string() for name in self.names
+        }
+        source: Any = pyarrow.BufferReader(part)
+        try:
+            table = arrow_csv.read_csv(
+                source,
+                arrow_csv.ReadOptions(column_names=list(self.names), block_size=len(part) + 1),
+                arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+                arrow_csv.ConvertOptions(
+                    column_types=types,
+                    null_values=sorted(MISSING_SPELLINGS),
+                    include_columns=list(dict.fromkeys([*wanted, *keep])),
+                ),
+            )
+        except pyarrow.ArrowException:
+            return None
+        columns = {}
+        for name in wanted:
+            cells = table.column(name).combine_chunks()
+            columns[name] = cells.to_pandas() if name in numbers else without_missing(cells)
+            if name in numbers and np.isinf(columns[name].to_numpy()).any():
+                return None
+        frame = pandas.DataFrame(columns, index=range(table.num_rows))
+        return frame, {name: table.column(name).combine_chunks() for name in keep}
 
-    def frames_by_line(self, numbers: frozenset[str], wanted: list[str], skip: int = 0) -> Iterator[pandas.DataFrame]:
-        """Check every row, and yield those after the first `skip`."""
-        import pandas
+    # ---- by lines ----
 
-        rows = self.rows()
-        n_rows = sum(1 for _ in islice(rows, skip))
-        places = {name: i for i, name in enumerate(self.names) if name in wanted}
-        while part := [cells for _, cells in islice(rows, ROWS_AT_A_TIME)]:
-            n_rows += len(part)
-            columns = {name: self._column([row[i] for row in part], name, numbers) for name, i in places.items()}
-            yield pandas.DataFrame(columns, index=range(len(part)))
-        if not n_rows:
-            raise fault(self.path, "a header and no rows", "Add rows below the header", line=self.first_line - 1)
-
-    def _column(self, cells: list[str], name: str, numbers: frozenset[str]) -> Any:
-        import pyarrow
-
-        if name not in numbers:
-            given = [None if self._is_missing(cell) else cell for cell in cells]
-            return pyarrow.array(given, pyarrow.string()).to_pandas().astype("str")
-        values = [nan if self._is_missing(cell) else parse_number(cell) for cell in cells]
-        if None in values:
-            self.refuse_wrong_number(numbers, may_be_empty=True)
-        return np.array(values, dtype=np.float64)
-
-    def _is_missing(self, cell: str) -> bool:
-        return is_missing(cell) or (self.is_arff and cell.strip() == "?")
-
-    # ---- lines ----
-
-    def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield (line, cells) of each row that is not blank; a row with too few or too many cells is a fault."""
-        text = read_text(self.path)
-        lines: Iterable[str] = islice(StringIO(text), self.first_line - 1, None)
-        escape = "\\" if self.is_arff else None
-        reader = _split(
-            self._without_comments(lines) if self.is_arff else lines, len(text), self.delimiter, self.quote, escape
-        )
-        line = self.first_line
+    def _split(self, blocks: Iterable[bytes], line: int) -> Iterator[tuple[int, list[str]]]:
+        """Yield (line, cells) of each row of the text that begins in a line; faults as `rows`."""
+        lines = _RowLines(self, blocks, line)
+        reader = _csv_reader(lines, self.delimiter)
         try:
             for cells in reader:
+                n_lines = reader.line_num + line - lines.row_line
+                if n_lines > LINES_LIKE_ROWS:
+                    for cell in cells:
+                        self._refuse_swallowed(cell, lines.row_line)
                 if len(cells) == len(self.names):
-                    yield line, cells
+                    yield lines.row_line, cells
                 elif len(cells) > 1 or any(cell.strip() for cell in cells):
-                    reason = f"the row has {counted(len(cells), 'cell')} where the header has {len(self.names)}"
+                    reason = (
+                        f"the row has {counted(len(cells), 'cell')} where the header has"
+                        f" {len(self.names)}"
+                    )
                     remedy = "Add or remove cells, or quote those with a delimiter"
-                    raise fault(self.path, reason, remedy, line=line)
-                line = self.first_line + reader.line_num
+                    raise self.fault(reason, remedy, lines.row_line)
+                lines.row_line = line + reader.line_num
         except csv.Error as error:
-            raise _misquoted(self.path, line, error) from None
+            raise _misquoted(self.path, lines.row_line, error) from None
 
-    def _without_comments(self, lines: Iterable[str]) -> Iterator[str]:
-        """The lines of ARFF rows, with blank ones for comments, so that lines keep their numbers."""
-        for number, line in enumerate(lines, self.first_line):
-            if line.lstrip().startswith("{"):
-                reason = "a sparse row ({index value, ...})"
-                raise fault(self.path, reason, "Save the file as dense ARFF, CSV or LIBSVM text", line=number)
-            yield "\n" if line.lstrip().startswith("%") else line
+    def _refuse_swallowed(self, cell: str, line: int) -> None:
+        """Refuse a cell of a row that begins in a line if it holds too many lines, or rows."""
+        lines = _LINE_ENDS.split(cell)
+        if len(lines) > MOST_LINES_IN_CELL + 1:
+            raise self._too_many_lines(line)
+        n_marks = len(self.names) - 1
+        inner = lines[1:-1]
+        if (
+            n_marks
+            and len(inner) >= LINES_LIKE_ROWS
+            and all(text.count(self.delimiter) == n_marks for text in inner)
+        ):
+            reason = (
+                f"a quoted cell spans {len(lines)} lines, and each looks like a row of the table"
+            )
+            raise self.fault(reason, "Close the quote that opens in this row", line)
 
-    def refuse_wrong_number(self, columns: Collection[str], *, may_be_empty: bool) -> None:
-        """Raise a fault that names the first cell of these columns that is not a finite number, if there is one."""
-        places = [i for i, name in enumerate(self.names) if name in columns]
-        for line, cells in self.rows():
-            for i in places:
-                reason, remedy = self._wrong_number(cells[i], may_be_empty)
-                if reason:
-                    raise fault(self.path, f"column {self.names[i]!r} {reason}", remedy, line=line)
+    def _too_many_lines(self, line: int) -> DataError:
+        reason = f"a quote opens a cell that goes on for more than {MOST_LINES_IN_CELL:,} lines"
+        remedy = "Close the quote; if the text is that long, save the table as Parquet"
+        return self.fault(reason, remedy, line)
 
-    def _wrong_number(self, cell: str, may_be_empty: bool) -> tuple[str, str]:
-        """What is wrong with a cell that should be a number, and the remedy; "" where it is one."""
-        is_empty = self._is_missing(cell)
-        if is_empty and not may_be_empty:
-            return f"has no value ({shorten(cell)})", "Fill it in, or leave the row or the column out"
-        if is_empty or parse_number(cell) is not None:
-            return "", ""
-        remedy = "Write a number, or leave the row or the column out"
+    def _frames_of_rows(
+        self,
+        rows: Iterator[tuple[int, list[str]]],
+        numbers: frozenset[str],
+        wanted: list[str],
+        keep: Sequence[str],
+    ) -> Iterator[Part]:
+        import pandas
+        import pyarrow
+
+        while part := list(islice(rows, ROWS_AT_A_TIME)):
+            columns: dict[str, Any] = {}
+            kept: dict[str, Any] = {}
+            for name in dict.fromkeys([*wanted, *keep]):
+                place = self.names.index(name)
+                if name in numbers:
+                    values = [self._number(cells[place], place, line) for line, cells in part]
+                    columns[name] = np.array(values, dtype=np.float64)
+                else:
+                    texts = pyarrow.array([cells[place] for _, cells in part], pyarrow.string())
+                    if name in keep:
+                        kept[name] = texts
+                    if name in wanted:
+                        columns[name] = without_missing(texts)
+            yield pandas.DataFrame(columns, index=range(len(part))), kept
+
+    def _number(self, cell: str, place: int, line: int) -> float:
+        """Return the number in a cell, NaN where it is empty; a fault where it is neither."""
+        name = self.names[place]
+        if is_missing(cell):
+            return nan
+        value = parse_number(cell)
+        if value is not None:
+            return value
+        remedy = "Write a number with a decimal point, or leave the cell empty"
         if parse_number(cell.replace(",", ".")) is not None:
             remedy = "Write decimals with a point, not a comma"
-        elif may_be_empty:
-            remedy = "Write a number with a decimal point, or leave the cell empty"
-        return f"holds {shorten(cell)} where a finite number is expected", remedy
+        reason = f"column {name!r} holds {shorten(cell)} where a finite number is expected"
+        raise self.fault(reason, remedy, line)
+
+
+class _RowLines:
+    """The lines of some blocks, with their ends; ends in a fault where one row takes too many.
+
+    `row_line` is the line where the present row begins; whoever splits rows keeps it up to date.
+    """
+
+    def __init__(self, text: DelimitedText, blocks: Iterable[bytes], line: int):
+        self.row_line = line
+        self._text = text
+        self._lines = self._decoded(blocks, line)
+
+    def __iter__(self) -> Iterator[str]:
+        return self._lines
+
+    def _decoded(self, blocks: Iterable[bytes], line: int) -> Iterator[str]:
+        pending = b""
+        for block in blocks:
+            pending += block
+            end = _end_of_lines(pending)
+            for text in StringIO(decode_text(self._text.path, pending[:end], line), newline=""):
+                if line - self.row_line > len(self._text.names) * MOST_LINES_IN_CELL:
+                    raise self._text._too_many_lines(self.row_line)
+                yield text
+                line += 1
+            pending = pending[end:]
+        yield from StringIO(decode_text(self._text.path, pending, line), newline="")
+
+
+def _end_of_lines(text: bytes) -> int:
+    r"""Return where the last complete line ends. A line end may be cut in two by the end of a
+    block: "\r" here, "\n" in the next one.
+    """
+    last = len(text) - text.endswith(b"\r")
+    return max(text.rfind(b"\n", 0, last), text.rfind(b"\r", 0, last)) + 1
+
+
+def _count_lines(text: bytes) -> int:
+    r"""Return the number of line ends: "\n", "\r\n" or "\r"."""
+    n = text.count(b"\n")
+    return n + text.count(b"\r") - text.count(b"\r\n") if b"\r" in text else n
+
+
+# ---- headers ----
 
 
 def open_delimited(path: str | Path, *, delimiter: str | None = None) -> DelimitedText:
-    """Read the names in the header of a file.
+    """Read the names in the header of a file: the first line that is not blank.
 
-    Without a `delimiter` the header and the first row tell it, or a line "sep=;" before them, which Excel writes.
+    Without a `delimiter` the header and the first row tell it, or a line "sep=;" before them, which
+    Excel writes.
     """
     path = Path(path)
-    try:
-        with TextIOWrapper(open_stream(path), "utf-8-sig") as lines:
-            found = _read_header(path, lines, 0, delimiter)
-        if all(name.isprintable() for name in found.names):
-            return found
-    except UNREADABLE:
-        pass  # the whole text tells what is wrong, and where
-    text = read_text(path)
-    return _read_header(path, StringIO(text), len(text), delimiter)
-
-
-def _read_header(path: Path, lines: Iterator[str], size: int, delimiter: str | None) -> DelimitedText:
-    """Read the first line that is not blank: names that are all different, and not all of them numbers."""
-    given = ((line, text) for line, text in enumerate(lines, start=1) if text.strip())
-    line, opening = next(given, (0, ""))
-    if said := _SEPARATOR.fullmatch(opening):
-        delimiter, (line, opening) = delimiter or said[1], next(given, (0, ""))
-    if not line:
-        raise fault(path, "nothing but blank lines", "Write the table again, or point to another file")
-    row = next(lines, "")
-    delimiter = delimiter or _find_delimiter(opening, row)
-    reader = _split(chain([opening, row], lines), size, delimiter)
+    with open_bytes(path) as stream:
+        start = read_block(path, stream, BYTES_AT_A_TIME)
+        start += (following := read_block(path, stream, 1))
+    refuse_other_formats(path, start)
+    body = start.removeprefix(codecs.BOM_UTF8)
+    # the bytes after the last line end may stop in the middle of a letter
+    end = 0 if not following else max(body.rfind(b"\n"), body.rfind(b"\r")) + 1
+    lines = list(StringIO(decode_text(path, body[: end or len(body)], 1), newline=""))
+    given = [place for place, line in enumerate(lines) if line.strip()]
+    if given and (separator := _SEPARATOR.fullmatch(lines[given[0]])):
+        delimiter = delimiter or separator[1]
+        del given[0]
+    if not given:
+        raise fault(
+            path, "nothing but blank lines", "Write the table again, or point to another file"
+        )
+    place = given[0]
+    first_row = lines[place + 1] if len(lines) > place + 1 else ""
+    delimiter = delimiter or _find_delimiter(lines[place], first_row)
+    reader = _csv_reader(lines[place:], delimiter)
     try:
         names = tuple(name.strip() for name in next(reader))
     except csv.Error as error:
-        raise _misquoted(path, line, error) from None
-    require_names(path, names, line)
-    return DelimitedText(path, names, line + reader.line_num, delimiter)
+        raise _misquoted(path, place + 1, error) from None
+    require_names(path, names, place + 1)
+    n_lines = place + reader.line_num
+    n_bytes = len("".join(lines[:n_lines]).encode())
+    return DelimitedText(
+        path, names, n_lines + 1, delimiter, body[n_bytes:], len(start), not following
+    )
 
 
 def _find_delimiter(header: str, row: str) -> str:
-    """The mark that header and first row have equally often, the most frequent one; else a comma, semicolon or tab."""
+    """The mark that header and first row have equally often, the most frequent one; else a
+    comma, semicolon or tab.
+    """
     in_header, in_row = (_QUOTED.sub("", line) for line in (header, row))
     there = [mark for mark in ",;\t|" if mark in in_header]
     alike = [mark for mark in there if in_header.count(mark) == in_row.count(mark)]
-    return max(alike, key=in_header.count) if alike else next((mark for mark in there if mark != "|"), ",")
-
-
-def open_arff(path: str | Path) -> DelimitedText:
-    """Read the declarations of an ARFF file."""
-    path = Path(path)
-    lines = read_text(path).split("\n")
-    names: list[str] = []
-    for number, line in enumerate(map(str.strip, lines), start=1):
-        keyword = line.split(maxsplit=1)[0].lower() if line else ""
-        if keyword == "@data":
-            break
-        if keyword == "@attribute":
-            names.append(_declared_name(path, line, number))
-        elif line and not line.startswith("%") and keyword != "@relation":
-            reason = "neither @relation, @attribute, @data nor a comment (%) in the header"
-            raise fault(path, reason, "Check that this is an ARFF file", line=number)
-    else:
-        raise fault(path, "there is no @data line", "Check that this is a whole ARFF file")
-    if not names:
-        raise fault(path, "no @attribute is declared before @data", "Declare one for each column", line=number)
-    require_different(path, names)
-    # ARFF allows both quotes and Weka writes the single one: that one, if there is any
-    has_single = any("'" in line and not line.lstrip().startswith("%") for line in lines[number:])
-    return DelimitedText(path, tuple(names), number + 1, ",", is_arff=True, quote="'" if has_single else '"')
+    return (
+        max(alike, key=in_header.count)
+        if alike
+        else next((mark for mark in there if mark != "|"), ",")
+    )
 
 
 def require_names(path: Path, names: Sequence[str], line: int) -> None:
@@ -304,22 +388,12 @@ def require_different(path: Path, names: Sequence[str], line: int | None = None)
             raise fault(path, f"two columns are called {name!r}", "Rename one of them", line=line)
 
 
-def _declared_name(path: Path, line: str, number: int) -> str:
-    declaration = _ATTRIBUTE.fullmatch(line)
-    if declaration is None:
-        reason = "an @attribute without a name or a type"
-        raise fault(path, reason, "Write it as: @attribute name numeric", line=number)
-    single, double, bare = declaration.group(1, 2, 3)
-    return bare if bare is not None else _ESCAPED.sub(r"\1", single if single is not None else double)
-
-
-def _split(lines: Iterable[str], size: int, delimiter: str, quote: str = '"', escape: str | None = None) -> Any:
-    """Split lines of text into cells; none of them is longer than `size`, if that is beyond what csv allows."""
-    csv.field_size_limit(max(csv.field_size_limit(), size))
-    # strict: otherwise a quote that is never closed swallows the rest of the file without an error
-    return csv.reader(
-        lines, delimiter=delimiter, quotechar=quote, escapechar=escape, skipinitialspace=True, strict=True
-    )
+def _csv_reader(lines: Iterable[str], delimiter: str) -> Any:
+    """Split lines of text into cells, strictly: otherwise a quote that is never closed swallows
+    the rest of the file without an error.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_ROW))
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
 
 
 def _misquoted(path: Path, line: int, error: csv.Error) -> DataError:

@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import OperatingPoint, PositiveUnlabeledPoint, Target, measure
+from semisvm.decision import Evidence, OperatingPoint, Target, measure
 from semisvm.decision.audit import Merit, judge
 from semisvm.errors import MOST_NAMES_SHOWN, DataError, counted, fault, is_spelled_like, suggest
 from semisvm.estimators import METHODS
 from semisvm.labels import encode
 from semisvm.tables.classes import Classes, label_texts
-from semisvm.tables.encode import TableEncoder
-from semisvm.tables.findings import Findings, now, sample_scores, say_weights, summarize
+from semisvm.tables.findings import now, sample_scores, say_weights, summarize
 from semisvm.tables.label import N_SUGGESTED, AllLabeledError, suggest_rows
 from semisvm.tables.methods import Tell, lead_per_class, say_nothing, score_rows
 from semisvm.tables.model import Model, read_codes
@@ -26,9 +25,13 @@ from semisvm.tables.read import RowReader
 from semisvm.tables.summary import FitSummary, MethodSummary, ScoreSample
 from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways
 
-SEEN = "The model seems to be fitted to this very file: these figures are too good. Evaluate on other rows."
+SEEN = (
+    "The model seems to be fitted to this very file: these figures are too good. Evaluate on other"
+    " rows."
+)
 MEASURED_ON_GIVEN_ROWS = (
-    "Measured on the rows that were given. On rows that the model was fitted to, every model looks good."
+    "Measured on the rows that were given. On rows that the model was fitted to, every model looks"
+    " good."
 )
 
 
@@ -43,9 +46,14 @@ class Evaluation:
     classes: tuple[str, ...]
     rows: int  # labeled rows, which are judged
     unlabeled: int  # rows that are not judged
-    not_at_random: int  # labeled rows that were drawn by doubt or by a campaign: nothing is measured on them
-    as_negative: dict[str, int]  # of a model of positives only: labels that count as its negative class, and their rows
-    below_all: int  # rows above the operating point of no class; they are predicted to be of the nearest class
+    not_at_random: (
+        int  # labeled rows that were drawn by doubt or by a campaign: nothing is measured on them
+    )
+    as_negative: dict[
+        str, int
+    ]  # of a model of positives only: labels that count as its negative class, and their rows
+    # rows above the operating point of no class; they are predicted to be of the nearest class
+    below_all: int
     confusion: np.ndarray  # (k, k) counts by true class (rows) and predicted class (columns)
     points: dict[str, OperatingPoint]  # per class; of two classes, of the positive one
     merit: Merit  # the balanced accuracy
@@ -82,17 +90,21 @@ class Evaluation:
 def evaluate_file(
     model: Model, path: str | Path, *, unlabeled: str | None = None, tell: Tell = say_nothing
 ) -> Evaluation:
-    """Score the rows of a file and judge the labeled ones; `unlabeled` marks rows without a label."""
+    """Score the rows of a file and judge the labeled ones; `unlabeled` marks rows without a
+    label.
+    """
     rows = model.open(path)
     also: tuple[str, ...] = ()
-    if isinstance(model.encoder, TableEncoder):
+    if model.schema is not None:
         try:
             also = (rows.require(model.target),)
         except DataError as error:
             raise NoLabelsError(str(error)) from None
     way = _drawn_column(model, rows)
     also += () if way is None else (way,)
-    scores, codes, ways = [], [], []
+    scores = []
+    codes = []
+    ways = []
     others: Counter[str] = Counter()
     n_rows = 0
     for chunk in model.chunks(rows, also):
@@ -108,29 +120,45 @@ def evaluate_file(
 
 
 def say_as_negative(classes: Sequence[str], others: Mapping[str, int]) -> list[str]:
-    """Say which labels, of how many rows each, count as the class that a model of positives only has no name of."""
+    """Say which labels, of how many rows each, count as the class that a model of positives only
+    has no name of.
+    """
     if not others:
         return []
     negative, positive = classes
-    named = [f"{name!r} ({counted(n, 'row')})" for name, n in list(others.items())[:MOST_NAMES_SHOWN]]
+    named = [
+        f"{name!r} ({counted(n, 'row')})" for name, n in list(others.items())[:MOST_NAMES_SHOWN]
+    ]
     named += [f"and {len(others) - len(named):,} more"] if len(others) > len(named) else []
     said = [f"Labels other than {positive!r} count as {negative!r}: {', '.join(named)}."]
     doubtful = [repr(name) for name in others if is_spelled_like(name, positive)]
     if doubtful:
         are = "is" if len(doubtful) == 1 else "are"
         listed = ", ".join(doubtful[:MOST_NAMES_SHOWN])
-        said.append(f"Careful: {listed} {are} spelled much like {positive!r}. Correct the cells if that is meant.")
+        said.append(
+            f"Careful: {listed} {are} spelled much like {positive!r}. Correct the cells if that is"
+            " meant."
+        )
     return said
 
 
 def _drawn_column(model: Model, rows: RowReader) -> str | None:
-    """The column of a file that may say how its rows were drawn: no feature of the model, and not the target."""
-    used = {model.target, *(model.encoder.names if isinstance(model.encoder, TableEncoder) else ())}
-    return next((name for name in DRAWN_COLUMNS if rows.names and name in rows.names and name not in used), None)
+    """The column of a file that may say how its rows were drawn: no feature of the model, and
+    not the target.
+    """
+    used = {model.target, *model.names}
+    return next(
+        (name for name in DRAWN_COLUMNS if rows.names and name in rows.names and name not in used),
+        None,
+    )
 
 
 def _evaluate(
-    model: Model, rows: RowReader, scores: np.ndarray, codes: np.ndarray, at_random: np.ndarray | None
+    model: Model,
+    rows: RowReader,
+    scores: np.ndarray,
+    codes: np.ndarray,
+    at_random: np.ndarray | None,
 ) -> Evaluation:
     classes = model.classes.names
     is_unlabeled = codes < 0
@@ -138,14 +166,18 @@ def _evaluate(
     missing = [name for code, name in enumerate(classes) if not (codes[is_labeled] == code).any()]
     if missing:
         where = f"column {model.target!r}" if rows.names is not None else "the file"
-        told = counted(int(is_labeled.sum()), "labeled row") + (", drawn at random" if at_random is not None else "")
+        told = counted(int(is_labeled.sum()), "labeled row") + (
+            ", drawn at random" if at_random is not None else ""
+        )
         reason = f"no row of class {missing[0]!r} is labeled in {where} ({told})"
         remedy = "Evaluate on rows that have labels of every class"
         if model.has_positives_only and missing[0] == classes[0]:
             remedy += f"; any label but {classes[1]!r} counts as {classes[0]!r}"
         raise NoLabelsError(str(fault(rows.path, reason, remedy)))
-    labeled, true = scores[is_labeled], codes[is_labeled]
-    fitted, predicted = model.summary.data, predict_codes(labeled)
+    labeled = scores[is_labeled]
+    true = codes[is_labeled]
+    fitted = model.summary.data
+    predicted = predict_codes(labeled)
     asked = {name: point.target for name, point in model.summary.operating_points.items()}
     if model.summary.positives_only is not None:
         asked[classes[1]] = _target_of(model.summary.positives_only)
@@ -164,16 +196,24 @@ def _evaluate(
         scores=labeled,
         codes=true,
         pool=scores[is_unlabeled],
-        was_seen=(fitted.name, fitted.rows, fitted.unlabeled) == (rows.path.name, len(codes), int(is_unlabeled.sum())),
+        was_seen=(fitted.name, fitted.rows, fitted.unlabeled)
+        == (rows.path.name, len(codes), int(is_unlabeled.sum())),
     )
 
 
 def _points(
-    scores: np.ndarray, true: np.ndarray, classes: tuple[str, ...], asked: Mapping[str, Target], *, by_class: bool
+    scores: np.ndarray,
+    true: np.ndarray,
+    classes: tuple[str, ...],
+    asked: Mapping[str, Target],
+    *,
+    by_class: bool,
 ) -> dict[str, OperatingPoint]:
-    """Return the operating point per class, of two classes that of the second, judged by what was asked of it.
+    """Return the operating point per class, of two classes that of the second, judged by what was
+    asked of it.
 
-    With `by_class`, a target applies to the rows above the class's own threshold, else to those that get its label.
+    With `by_class`, a target applies to the rows above the class's own threshold, else to those
+    that get its label.
     """
     per_class = scores[:, None] if scores.ndim == 1 else scores
     if scores.ndim > 1 and not by_class:
@@ -181,7 +221,9 @@ def _points(
         per_class = np.where(is_predicted, 1.0, -1.0) * np.abs(lead_per_class(scores))
     names = classes[-per_class.shape[1] :]
     return {
-        name: measure(own, np.where(true == classes.index(name), 1, -1), 0.0, target=asked.get(name, Target()))
+        name: measure(
+            own, np.where(true == classes.index(name), 1, -1), 0.0, target=asked.get(name, Target())
+        )
         for name, own in zip(names, per_class.T, strict=True)
     }
 
@@ -189,10 +231,12 @@ def _points(
 def _score_samples(
     scores: np.ndarray, true: np.ndarray, pool: np.ndarray, classes: tuple[str, ...]
 ) -> dict[str, ScoreSample]:
-    """Return scores of labeled and of unlabeled rows per class, from which the threshold has been subtracted."""
+    """Return scores of labeled and of unlabeled rows per class, from which the threshold has
+    been subtracted.
+    """
     columns = lead_per_class(pool)
     return {
-        name: sample_scores(own, sign, "empirical", columns[:, k])
+        name: sample_scores(own, sign, Evidence.EMPIRICAL, columns[:, k])
         for k, (name, own, sign) in enumerate(scores_per_class(scores, true, classes))
     }
 
@@ -200,11 +244,14 @@ def _score_samples(
 def summary_on(
     model: Model, path: str | Path | None, *, unlabeled: str | None = None, tell: Tell = say_nothing
 ) -> FitSummary:
-    """Return the model's summary with what a file of rows adds: measures on its labels, rows of it to label next."""
+    """Return the model's summary with what a file of rows adds: measures on its labels, rows of
+    it to label next.
+    """
     summary = model.summary
     if path is None:
         return summary
-    name, notes = Path(path).name, summary.notes
+    name = Path(path).name
+    notes = summary.notes
     try:
         seen = evaluate_file(model, path, unlabeled=unlabeled, tell=tell)
     except NoLabelsError as error:
@@ -214,8 +261,13 @@ def summary_on(
         summary = replace(summary, operating_points=seen.points, scores=scores)
         notes = (
             (SEEN + " " if seen.was_seen else "")
-            + f"The operating point and the scores are measured on the {seen.rows} labeled rows of {name}"
-            + (f" (not on {seen.not_at_random:,} more that were not drawn at random)" if seen.not_at_random else "")
+            + f"The operating point and the scores are measured on the {seen.rows} labeled rows of"
+            f" {name}"
+            + (
+                f" (not on {seen.not_at_random:,} more that were not drawn at random)"
+                if seen.not_at_random
+                else ""
+            )
             + "; the audit, the method and the model card are those of the fit.",
             *say_as_negative(seen.classes, seen.as_negative),
             *(f"About the fit: {note}" for note in notes),
@@ -248,45 +300,65 @@ def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> F
     Returns
     -------
     FitSummary
-        With one operating point per class (of two: of the second), measured at the model's own threshold.
+        With one operating point per class (of two: of the second), measured at the model's own
+        threshold.
     """
     labels = encode(y, unlabeled=unlabeled, n_rows=X.shape[0] if hasattr(X, "shape") else len(X))
-    known = list(model.classes.names) if isinstance(model, Model) else [str(label) for label in model.classes_]
+    known = (
+        list(model.classes.names)
+        if isinstance(model, Model)
+        else [str(label) for label in model.classes_]
+    )
     own = [str(label) for label in labels.classes]
     class_name = type(model.estimator if isinstance(model, Model) else model).__name__
     method = next((one for one in METHODS if one.class_name == class_name), None)
-    strange = {name: int((labels.codes == k).sum()) for k, name in enumerate(own) if name not in known}
+    strange = {
+        name: int((labels.codes == k).sum()) for k, name in enumerate(own) if name not in known
+    }
     if strange and not (method is not None and method.for_one_class and _has_positives_only(model)):
         name = next(iter(strange))
-        raise DataError(f"y holds the label {name!r}, which is not a class of the model. {suggest(name, known)}.")
+        raise DataError(
+            f"y holds the label {name!r}, which is not a class of the model."
+            f" {suggest(name, known)}."
+        )
     place = np.array([known.index(name) if name in known else 0 for name in own])
     codes = np.where(labels.is_labeled, place[labels.codes], -1)
     scores = model.decision_function(X) if isinstance(model, Model) else score_rows(model, X)
-    labeled, true = scores[codes >= 0], codes[codes >= 0]
+    labeled = scores[codes >= 0]
+    true = codes[codes >= 0]
     if missing := [name for code, name in enumerate(known) if not (true == code).any()]:
-        raise DataError(f"No row of class {missing[0]!r} has a label: give rows with labels of every class.")
+        raise DataError(
+            f"No row of class {missing[0]!r} has a label: give rows with labels of every class."
+        )
     if isinstance(model, Model):
-        fitted, asked, audits = model.estimator, model.summary.operating_points, model.summary.audits
+        fitted = model.estimator
+        asked = model.summary.operating_points
+        audits = model.summary.audits
     else:
         fitted = model[-1] if hasattr(model, "steps") else model
-        asked, audits = (getattr(fitted, name, None) or {} for name in ("operating_points_", "audits_"))
+        asked, audits = (
+            getattr(fitted, name, None) or {} for name in ("operating_points_", "audits_")
+        )
     classes = Classes(tuple(known), False)
     targets = {str(name): _target_of(point) for name, point in asked.items() if point is not None}
     by_class = isinstance(model, Model) and model.has_class_thresholds
-    found = Findings(
-        points=_points(labeled, true, classes.names, targets, by_class=by_class),
+    names = (method.name, method.paper_name) if method else (class_name, "")
+    training = Training("X", str(getattr(y, "name", None) or "y"), X, codes, classes)
+    summary = summarize(
+        training,
+        MethodSummary(*names, "It was given.", _plain(model)),
+        fitted,
+        operating_points=_points(labeled, true, classes.names, targets, by_class=by_class),
         audits={str(name): dict(steps) for name, steps in audits.items() if steps is not None},
         scores=_score_samples(labeled, true, scores[codes < 0], classes.names),
+        notes=(MEASURED_ON_GIVEN_ROWS, *say_as_negative(known, strange), *say_weights(fitted)),
     )
-    names = (method.name, method.paper_name) if method else (class_name, "")
-    training = Training("X", str(getattr(y, "name", None) or "y"), X, codes, classes, None)
-    notes = (MEASURED_ON_GIVEN_ROWS, *say_as_negative(known, strange), *say_weights(fitted))
-    summary = summarize(training, MethodSummary(*names, "It was given.", _plain(model)), fitted, found, notes=notes)
     return replace(summary, title=f"{class_name} on {len(true):,} labeled rows")
 
 
 def _has_positives_only(model: Any) -> bool:
-    """Whether a model of positives and unlabeled rows was fitted without labels of negatives, and without their name.
+    """Whether a model of positives and unlabeled rows was fitted without labels of negatives, and
+    without their name.
 
     Then their name is made up, and any label but the positive one is theirs.
     """
@@ -294,15 +366,22 @@ def _has_positives_only(model: Any) -> bool:
         return True
     names_negatives = getattr(model, "negative", None) is not None
     is_negative = np.asarray(getattr(model, "transduction_", ())) == model.classes_[0]
-    return not names_negatives and not (is_negative & (np.asarray(getattr(model, "labeled_iter_", ())) == 0)).any()
+    return (
+        not names_negatives
+        and not (is_negative & (np.asarray(getattr(model, "labeled_iter_", ())) == 0)).any()
+    )
 
 
-def _target_of(point: OperatingPoint | PositiveUnlabeledPoint) -> Target:
+def _target_of(point: OperatingPoint) -> Target:
     """What was asked of a threshold; without labels of negatives that is a recall, or nothing."""
-    return point.target if isinstance(point, OperatingPoint) else Target(min_recall=point.min_recall)
+    if point.positive_unlabeled is None:
+        return point.target
+    return Target(min_recall=point.target.min_recall)
 
 
 def _plain(model: Any) -> dict[str, Any]:
     """The constructor's parameters that are numbers or words."""
     values = model.get_params(deep=False) if hasattr(model, "get_params") else {}
-    return {name: value for name, value in values.items() if isinstance(value, bool | int | float | str)}
+    return {
+        name: value for name, value in values.items() if isinstance(value, bool | int | float | str)
+    }

@@ -1,15 +1,18 @@
 """The model file: skops, never pickle; complete, or not there.
 
     schema.json, *.npy       the model, as skops writes it
-    semisvm/manifest.json    version of this format, classes, features, operating points, audits, method
+    semisvm/manifest.json    version of this format, classes, features, operating points, audits,
+                             method
     semisvm/summary.json     the whole `FitSummary`
     semisvm/sha256           digest of everything above
 
-Loading runs no code from the file: only types of scikit-learn that skops trusts and the types of this library that a
-model is made of are created; any other type is refused. The digest finds files that were damaged or edited. It is not a
-signature: whoever edits a file on purpose can compute it again. Use models of people you trust.
-
-Files of version 0.1 (format 1) are read as well.
+Loading runs no code from the file: only types of scikit-learn that skops trusts and the types of
+this library that a model is made of are created; any other type is refused. The digest finds files
+that were damaged or edited. It is not a signature: whoever edits a file on purpose can compute it
+again. So a file may not unpack to much more than its own size, archives inside it included; arrays
+may not claim to be larger than what is there; and a model of a table may search texts only for the
+patterns that `semisvm fit` uses, since others can take for ever. Use models of people you trust all
+the same.
 """
 
 from __future__ import annotations
@@ -19,53 +22,82 @@ import dataclasses
 import hashlib
 import io
 import json
+import math
 import typing
 import zipfile
 from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
 
 from semisvm.disk import SUFFIXES, first_line, read_bytes, whole_file
-from semisvm.errors import DataError, fault
-from semisvm.tables.loaded import from_the_line, move_types, name_classes, read_plain_parts
+from semisvm.errors import DataError, fault, require_extra
 from semisvm.tables.summary import FitSummary
 
 if TYPE_CHECKING:
     from semisvm.tables.model import Model
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 SUFFIXES_OF_OTHERS = frozenset([*SUFFIXES, ".html", ".json", ".pkl", ".pickle", ".joblib", ".onnx"])
-MANIFEST, SUMMARY, DIGEST = "semisvm/manifest.json", "semisvm/summary.json", "semisvm/sha256"
-FACTS = "semisvm/facts.json"  # the summary in format 1
-IN_MANIFEST = ("title", "created", "data", "classes", "positive", "method", "operating_points", "audits", "versions")
+MANIFEST = "semisvm/manifest.json"
+SUMMARY = "semisvm/summary.json"
+DIGEST = "semisvm/sha256"
+IN_MANIFEST = (
+    "title",
+    "created",
+    "data",
+    "classes",
+    "positive",
+    "method",
+    "operating_points",
+    "audits",
+    "versions",
+)
 # What is learned about single training rows has no place in a file that others read.
 ABOUT_TRAINING_ROWS = (
     "transduction_",
     "labeled_iter_",
     "clusters_",
     "loo_scores_",
+    "out_of_fold_scores_",
     "calibration_scores_",
     "calibration_sign_",
 )
-MOST_UNPACKED_BYTES, MOST_UNPACKED_TIMES = 256_000_000, 100  # beyond both, the file is not a model
+# A file that unpacks to more than both limits is not a model: deflate packs the arrays of real
+# models 10 times at most, and small models may hold many zeros.
+MOST_UNPACKED_BYTES = 256_000_000
+MOST_UNPACKED_TIMES = 100
+MOST_NESTED = 2  # archives inside archives: skops stores a sparse matrix as one .npz in its own
+ARCHIVE_START = b"PK"
+ARRAY_START = b"\x93NUMPY"
+SKLEARNS_PATTERN = r"(?u)\b\w\w+\b"  # of vectorizers of letters, which do not use it
 # Harmless, and not in the list of skops.
-FOREIGN_TYPES = ("numpy.dtype", "scipy.sparse._csr.csr_array", "scipy.sparse._csr.csr_matrix")
-# Types of this library, besides its estimators, that models are made of; with them come the types of their fields.
+FOREIGN_TYPES = (
+    "numpy.dtype",
+    "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csr.csr_matrix",
+    "sklearn.compose._column_transformer._RemainderColsList",  # of scikit-learn 1.6
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+)
+# Types of this library, besides its estimators, that models are made of; with them come the types
+# of their fields.
 PARTS_OF_MODELS = (
     "semisvm.tables.model.Model",
-    "semisvm.tables.columns.Column",
-    "semisvm.tables.encode.DateParts",
-    "semisvm.tables.encode.LatentText",
+    "semisvm.columns.cells.Column",
+    "semisvm.columns.table.Schema",
+    "semisvm.columns.views.Views",
     "semisvm.campaign.ThresholdClassifier",
     "semisvm.decision.OperatingPoint",
-    "semisvm.decision.PositiveUnlabeledPoint",
-    "semisvm.decision.guard.Guard",
+    "semisvm.decision.PositiveUnlabeledEvidence",
+    "semisvm.decision.without_negatives.AcceptedCounts",
     "semisvm.dual.Status",
     "semisvm.estimators.auto.members.KernelAverage",
     "semisvm.estimators.auto.families.FamilyAverage",
-    "semisvm.estimators.auto.kernel.FamiliesKernel",
-    "semisvm.estimators.auto.kernel.StackedKernel",
+    "semisvm.model_selection.calibration.ScoreCalibrator",
+    "semisvm.model_selection.calibration._GivenScores",
     "semisvm.estimators.problem.Costs",
     "semisvm.estimators.gaussians.Gaussians",
     "semisvm.estimators.progress.RoundRecord",
@@ -82,13 +114,14 @@ def check_model_name(path: Path) -> None:
 
 
 def save(model: Any, path: str | Path, *, force: bool = False) -> Path:
-    """Write a model: one that `semisvm fit` made, or any fitted estimator or pipeline of this library.
+    """Write a model: one that `semisvm fit` made, or any fitted estimator or pipeline of this
+    library.
 
     Parameters
     ----------
     model : Model or estimator
-        For an estimator everything that `fit` learned is kept; for a `Model`, what concerns single training rows is
-        left out.
+        For an estimator everything that `fit` learned is kept; for a `Model`, what concerns single
+        training rows is left out.
     path : str or path
         The file to write; by convention it ends in .skops.
     force : bool, default=False
@@ -104,13 +137,14 @@ def save(model: Any, path: str | Path, *, force: bool = False) -> Path:
     DataError
         If the file exists or can't be written.
     """
+    require_extra("save", "skops")
     with whole_file(path, force=force) as unfinished:
         unfinished.write_bytes(to_bytes(model))
     return Path(path)
 
 
 def load(path: str | Path) -> Any:
-    """Read what `save` wrote; a file that is damaged, newer, or holds anything unknown is refused.
+    """Read what `save` wrote; a file that is damaged, newer, or holds anything unknown is rejected.
 
     Parameters
     ----------
@@ -127,28 +161,25 @@ def load(path: str | Path) -> Any:
     DataError
         With the file, the reason and the remedy.
     """
+    require_extra("load", "skops")
     path = Path(path)
     content = read_bytes(path)
     manifest, summary = _check_content(path, content)
     try:
-        if manifest["format"] == 1:
-            content = move_types(content, trusted_types())
-        loaded = read_plain_parts(content, trusted_types)
-        loaded = _read_by_skops(path, content) if loaded is None else loaded
-        from semisvm.tables.model import Model, undefined_number
-
-        if (name := undefined_number(loaded)) is not None:
-            raise fault(path, f"{name} holds a number that is not finite", "Fit the model again: it can't predict")
+        loaded = _read_by_skops(path, content)
         if manifest["kind"] != "model":
             return loaded
-        read = FitSummary.from_json(summary)
-        if manifest["format"] == 1:
-            loaded, read = name_classes(loaded), from_the_line(read)
-        return Model(**loaded, summary=read)
+        from semisvm.tables.model import Model
+
+        _check_patterns(path, loaded)
+        return Model(**loaded, summary=FitSummary.from_json(summary))
     except DataError:
         raise
     except Exception as error:  # skops and zipfile raise many unrelated types on bad content
-        reason = f"can't be read as a model of semisvm {manifest.get('semisvm', '')} ({first_line(error)})"
+        reason = (
+            f"can't be read as a model of semisvm {manifest.get('semisvm', '')}"
+            f" ({first_line(error)})"
+        )
         raise fault(path, reason, "Fit the model again with this version") from None
 
 
@@ -156,9 +187,9 @@ def _read_by_skops(path: Path, content: bytes) -> Any:
     """Read any object that consists of types of this library and of those that skops trusts."""
     from skops import io as skops_io
 
-    trusted = sorted(trusted_types())
-    content = move_types(content, trusted)
-    unknown = sorted(set(skops_io.get_untrusted_types(data=content)) - set(trusted))
+    wanted = set(skops_io.get_untrusted_types(data=content))
+    trusted = sorted(trusted_types(wanted))
+    unknown = sorted(wanted - set(trusted))
     if unknown:
         reason = f"holds objects of a type that is not of this library, {unknown[0]}"
         raise fault(path, reason, "Don't use it, unless you know who made it and why")
@@ -166,38 +197,52 @@ def _read_by_skops(path: Path, content: bytes) -> Any:
 
 
 def load_table_model(path: str | Path) -> Model:
-    """Read a `Model`, which knows columns and classes; a bare estimator that was saved from Python is refused."""
-    from semisvm.tables.model import Model, try_empty_row
+    """Read a `Model`, which knows columns and classes; a bare estimator that was saved from
+    Python is refused.
+    """
+    from semisvm.tables.model import Model
 
-    found = load(path)
-    if not isinstance(found, Model):
-        reason = f"this holds a bare {type(found).__name__}, which knows nothing of the columns of a table"
-        remedy = "Use it in Python (semisvm.load, Campaign.for_model), or give a file that semisvm fit wrote"
+    loaded = load(path)
+    if not isinstance(loaded, Model):
+        reason = (
+            f"this holds a bare {type(loaded).__name__}, which knows nothing of the columns of a"
+            " table"
+        )
+        remedy = (
+            "Use it in Python (semisvm.load, Campaign.for_model), or give a file that semisvm fit"
+            " wrote"
+        )
         raise fault(path, reason, remedy)
-    try_empty_row(path, found)
-    return found
+    return loaded
 
 
-def trusted_types(wanted: Collection[str] | None = None) -> set[str]:
-    """Return the types of this library that a model may be made of: its estimators, and the parts of a fitted one.
+def trusted_types(wanted: Collection[str]) -> set[str]:
+    """Return types of this library that a model may be made of: its estimators, and the parts of
+    a fitted one.
 
-    Where `wanted` is given, no more is imported than it takes to tell which of these are among them.
+    All of `wanted` that are among them are in the answer. No more is imported than that takes:
+    `predict` of one method loads no other, and no compiler.
     """
     from semisvm import estimators
 
-    names = {path.rpartition(".")[2] for path in wanted or ()}
-    roots = [f"semisvm.estimators.{name}" for name in estimators.__all__]
-    found = set(FOREIGN_TYPES)
-    for root in sorted([*PARTS_OF_MODELS, *roots], key=lambda path: path.rpartition(".")[2] not in names):
-        if wanted is not None and found.issuperset(wanted):
+    names = {path.rpartition(".")[2] for path in wanted}
+    roots = [*PARTS_OF_MODELS, *(f"semisvm.estimators.{name}" for name in estimators.__all__)]
+    types = set(FOREIGN_TYPES)
+    for root in sorted(roots, key=lambda path: path.rpartition(".")[2] not in names):
+        if types.issuperset(wanted):
             break
         module, _, name = root.rpartition(".")
-        found |= {f"{one.__module__}.{one.__qualname__}" for one in _types_in(getattr(import_module(module), name))}
-    return found
+        types |= {
+            f"{part.__module__}.{part.__qualname__}"
+            for part in _types_in(getattr(import_module(module), name))
+        }
+    return types
 
 
 def _types_in(root: Any) -> set[Any]:
-    """Return a type of this library and the types of the fields of a dataclass or named tuple, all the way down."""
+    """Return a type of this library and the types of the fields of a dataclass or named tuple,
+    all the way down.
+    """
     if not isinstance(root, type):
         return set().union(*map(_types_in, typing.get_args(root)))
     if not root.__module__.startswith("semisvm."):
@@ -217,7 +262,11 @@ def to_bytes(model: Any) -> bytes:
     is_model = isinstance(model, Model)
     state = _state(model) if is_model else model
     stream = io.BytesIO(skops_io.dumps(state, compression=zipfile.ZIP_DEFLATED))
-    manifest = {"format": FORMAT_VERSION, "kind": "model" if is_model else "estimator", "semisvm": version}
+    manifest = {
+        "format": FORMAT_VERSION,
+        "kind": "model" if is_model else "estimator",
+        "semisvm": version,
+    }
     summary = model.summary.as_dict() if is_model else {}
     manifest |= {name: summary[name] for name in IN_MANIFEST if name in summary}
     with zipfile.ZipFile(stream, "a", zipfile.ZIP_DEFLATED) as archive:
@@ -228,71 +277,138 @@ def to_bytes(model: Any) -> bytes:
 
 
 def model_digest(path: str | Path) -> str:
-    """Return a digest of everything in a model's file but the summary: `replace_summary` does not change it."""
+    """Return a digest of everything in a model's file but its summary, which says when it was
+    fitted.
+    """
     content = read_bytes(Path(path))
     _check_content(Path(path), content)
     digest = hashlib.sha256()
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        for name in sorted(set(archive.namelist()) - {MANIFEST, SUMMARY, FACTS, DIGEST}):
+        for name in sorted(set(archive.namelist()) - {MANIFEST, SUMMARY, DIGEST}):
             digest.update(name.encode() + b"\0" + hashlib.sha256(archive.read(name)).digest())
     return digest.hexdigest()
 
 
-def replace_summary(path: str | Path, summary: FitSummary) -> None:
-    """Write another summary into a model file and leave everything else in it as it is."""
-    path = Path(path)
-    content = read_bytes(path)
-    manifest, _ = _check_content(path, content)
-    values = summary.as_dict()
-    manifest |= {name: values[name] for name in IN_MANIFEST if name in values}
-    stream = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new:
-        for name in old.namelist():
-            if name not in (MANIFEST, SUMMARY, FACTS, DIGEST):
-                new.writestr(name, old.read(name))
-        new.writestr(MANIFEST, json.dumps(manifest, indent=1, allow_nan=False))
-        # Format 1 is read by the name of its summary; its content says its own version.
-        new.writestr(FACTS if manifest["format"] == 1 else SUMMARY, json.dumps(values, allow_nan=False))
-        new.writestr(DIGEST, _digest(new))
-    with whole_file(path, force=True) as unfinished:
-        unfinished.write_bytes(stream.getvalue())
-
-
 def _state(model: Any) -> dict[str, Any]:
-    """Return everything but the summary, which is kept as JSON, and but what concerns single training rows."""
+    """Return everything but the summary, which is kept as JSON, and but what concerns single
+    training rows.
+    """
     estimator = copy.copy(model.estimator)
     for name in ABOUT_TRAINING_ROWS:
         vars(estimator).pop(name, None)
-    return {name: value for name, value in vars(model).items() if name != "summary"} | {"estimator": estimator}
+    return {name: value for name, value in vars(model).items() if name != "summary"} | {
+        "estimator": estimator
+    }
 
 
 def _check_content(path: Path, content: bytes) -> tuple[dict[str, Any], bytes]:
-    """Return the manifest, and the summary as JSON, of a complete file in a format that this version reads."""
-    not_ours = fault(path, "this is not a model file of semisvm", "Give a file that semisvm fit wrote")
+    """Return the manifest, and the summary as JSON, of a complete file in a format that this
+    version reads.
+    """
+    not_ours = fault(
+        path, "this is not a model file of semisvm", "Give a file that semisvm fit wrote"
+    )
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
         if MANIFEST not in archive.namelist():
             raise not_ours
-        size = sum(entry.file_size for entry in archive.infolist())
-        if size > max(MOST_UNPACKED_BYTES, MOST_UNPACKED_TIMES * len(content)):
-            reason = f"{len(content) / 1e6:.1f} MB that claim to hold {size / 1e9:.1f} GB"
-            raise fault(path, reason, "Don't use it: no model is packed that tightly")
+        _check_sizes(path, archive, len(content))
         manifest = json.loads(archive.read(MANIFEST))
         version = manifest.get("format")
         if type(version) is not int or version < 1:
-            raise fault(path, f"its format is {version!r}, which is no version number", "Fit the model again")
-        if version > FORMAT_VERSION:
-            reason = f"written by a newer semisvm ({manifest.get('semisvm')}), in format {version}"
-            raise fault(path, f"{reason} where this version reads {FORMAT_VERSION}", "Upgrade: pip install -U semisvm")
+            raise fault(
+                path,
+                f"its format is {version!r}, which is no version number",
+                "Fit the model again",
+            )
+        if version != FORMAT_VERSION:
+            is_newer = version > FORMAT_VERSION
+            reason = (
+                f"written by {'a newer' if is_newer else 'an older'} semisvm"
+                f" ({manifest.get('semisvm')}), in format {version} where this version reads"
+                f" {FORMAT_VERSION}"
+            )
+            remedy = "Upgrade: pip install -U semisvm" if is_newer else "Fit the model again"
+            raise fault(path, reason, remedy)
         if archive.read(DIGEST).decode() != _digest(archive):
-            raise fault(path, "the file was damaged or edited: its digest is wrong", "Copy it again, or fit again")
-        return manifest, archive.read(FACTS if version == 1 else SUMMARY)
+            raise fault(
+                path,
+                "the file was damaged or edited: its digest is wrong",
+                "Copy it again, or fit again",
+            )
+        return manifest, archive.read(SUMMARY)
     except DataError:
         raise
     except Exception:  # zipfile, zlib, json and struct raise a dozen unrelated types on bad bytes
         if content[:2] != b"PK":
             raise not_ours from None
-        raise fault(path, "the model file is truncated or damaged", "Copy it again, or fit again") from None
+        raise fault(
+            path, "the model file is truncated or damaged", "Copy it again, or fit again"
+        ) from None
+
+
+def _check_sizes(path: Path, archive: zipfile.ZipFile, packed: int) -> None:
+    """Refuse a file that unpacks to far more than its own size, inner archives included, and
+    arrays that claim more numbers than they hold.
+
+    zipfile never returns more bytes of an entry than its header says, so the headers are enough.
+    """
+    most = max(MOST_UNPACKED_BYTES, MOST_UNPACKED_TIMES * packed)
+    total = 0
+    pending = [(archive, 0)]
+    while pending:
+        opened, depth = pending.pop()
+        total += sum(entry.file_size for entry in opened.infolist())
+        if total > most:
+            reason = f"{packed / 1e6:.1f} MB that claim to hold {total / 1e9:.1f} GB"
+            raise fault(path, reason, "Don't use it: no model is packed that tightly")
+        for entry in opened.infolist():
+            with opened.open(entry) as stream:
+                start = stream.read(len(ARRAY_START))
+            if start == ARRAY_START:
+                with opened.open(entry) as stream:
+                    _check_array(path, stream, entry)
+            elif start.startswith(ARCHIVE_START):
+                if depth == MOST_NESTED:
+                    reason = "it holds archives inside archives inside archives"
+                    raise fault(path, reason, "Don't use it: no model is packed that way")
+                pending.append((zipfile.ZipFile(io.BytesIO(opened.read(entry))), depth + 1))
+
+
+def _check_array(path: Path, stream: IO[bytes], entry: zipfile.ZipInfo) -> None:
+    """Refuse an array whose header claims more numbers than the entry has bytes for."""
+    version = np.lib.format.read_magic(stream)
+    read_header = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }[version]
+    shape, _, dtype = read_header(stream)
+    if math.prod(shape) * dtype.itemsize > entry.file_size:
+        reason = f"an array in it claims to hold {math.prod(shape):,} numbers and is shorter"
+        raise fault(path, f"the model file is damaged: {reason}", "Copy it again, or fit again")
+
+
+def _check_patterns(path: Path, loaded: Any) -> None:
+    """Refuse a model of a table that searches texts for patterns of somebody else."""
+    from semisvm.columns.cells import TERM
+
+    pending = [loaded]
+    seen: set[int] = set()
+    while pending:
+        part = pending.pop()
+        if id(part) in seen or isinstance(part, str | bytes | type):
+            continue
+        seen.add(id(part))
+        if isinstance(part, dict):
+            pending += part.values()
+        elif isinstance(part, list | tuple):
+            pending += part
+        elif hasattr(part, "__dict__"):
+            pending += vars(part).values()
+            pattern = vars(part).get("token_pattern", TERM)
+            if pattern not in (TERM, SKLEARNS_PATTERN):
+                reason = f"it searches texts for {pattern!r}, which semisvm fit does not"
+                raise fault(path, reason, "Don't use it, unless you know who made it and why")
 
 
 def _digest(archive: zipfile.ZipFile) -> str:

@@ -1,10 +1,11 @@
 """From settings to a fitted estimator, with progress for whoever waits.
 
-A setting that a constructor does not know is not passed to it. The exceptions are costs and certificates: they change
-what is asked for, so a method without them can't be used (`why_not`).
+A setting that a constructor does not know is not passed to it. The exceptions are costs and
+certificates: they change what is asked for, so a method without them can't be used (`why_not`).
 
-Progress is reported through a function that callers pass down: `tell(what)` begins a stage, in words, and
-`tell(what, done, total, unit)` says how far it is, with None for a total that is not known.
+Progress is reported through a function that callers pass down: `tell(what)` begins a stage, in
+words, and `tell(what, done, total, unit)` says how far it is, with None for a total that is not
+known.
 """
 
 from __future__ import annotations
@@ -17,18 +18,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
-from semisvm.device import budget_bytes
+from semisvm.columns.views import STANDARD
 from semisvm.errors import DataError
 from semisvm.estimators import METHODS, Method
 from semisvm.kernels import make_formula
 from semisvm.matrices import is_sparse_matrix
+from semisvm.memory import budget_bytes
 from semisvm.sklearn_private import parameter_names
-from semisvm.tables.encode import STANDARD
 
 if TYPE_CHECKING:
     from semisvm.tables.training import Training
 
-MOST_DENSE_NUMBERS = 50_000_000  # a sparse matrix with more entries, zeros included, is never made dense
+MOST_DENSE_NUMBERS = (
+    50_000_000  # a sparse matrix with more entries, zeros included, is never made dense
+)
 FOR_POSITIVES = next(method for method in METHODS if method.for_one_class)
 FACTORS_OF_GAMMA = (0.1, 0.3, 1.0, 3.0)
 VALUES_OF_C = (0.3, 3.0, 30.0)
@@ -37,31 +40,45 @@ LABEL_MISSING = ""  # never a class: empty cells of a table are unlabeled rows
 Tell = Callable[..., None]
 
 
-def say_nothing(what: str, done: int | None = None, total: int | None = None, unit: str = "") -> None:
+def say_nothing(
+    what: str, done: int | None = None, total: int | None = None, unit: str = ""
+) -> None:
     """Report nothing: the default of every `tell`."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What every method is asked for; None leaves it to the method, unless something else is said."""
+    """What every method is asked for; None leaves it to the method, unless something else is
+    said.
+    """
 
     kernel: str | None = None  # None: linear where the encoded rows are sparse, rbf elsewhere
     C: float = 1.0  # the price of an error on a label
     gamma: str | float | None = None  # the width of the kernel
-    costs: Any = None  # of errors, {class: cost}, or a matrix by true class (rows) and predicted class (columns)
-    class_weight: str | None = None  # "balanced": errors on the rarer class count more while training
-    min_precision: float | None = None  # the target for the positive class; of more than two classes, for each
+    # of errors, {class: cost}, or a matrix by true class (rows) and predicted class (columns)
+    costs: Any = None
+    class_weight: str | None = (
+        None  # "balanced": errors on the rarer class count more while training
+    )
+    min_precision: float | None = (
+        None  # the target for the positive class; of more than two classes, for each
+    )
     min_recall: float | None = None
-    best_f1: bool = False  # with a target: take the best F1 that keeps it, not the highest recall or precision
-    confidence: float | None = None  # with 0.9 the target is certified with a confidence of 90%; None: no certificate
+    best_f1: bool = (
+        False  # with a target: take the best F1 that keeps it, not the highest recall or precision
+    )
+    confidence: float | None = (
+        None  # with 0.9 the target is certified with a confidence of 90%; None: no certificate
+    )
     trust_labels: bool = False  # certify even if the labeled rows do not look like a random sample
     seed: int = 0  # makes every random choice repeatable
     device: str = "auto"  # "auto", "cpu" or "cuda"
     time_limit: float | None = None  # seconds per fit
     cache_size: float | None = None  # megabytes for kernel rows
-    view: str = STANDARD  # how the columns are prepared (`semisvm.tables.encode`)
-    columns: Any = None  # names of the columns by kind, for a method that prepares them itself
-    max_rows: int | None = None  # most rows that kernels are made from, for a method that bounds them
+    view: str = STANDARD  # how the columns are prepared (`semisvm.columns.views`)
+    max_rows: int | None = (
+        None  # most rows that kernels are made from, for a method that bounds them
+    )
     loss: str | None = None  # "squared_hinge" for methods that know it
 
     @property
@@ -72,25 +89,28 @@ class Settings:
 def make_estimator(method: Method, settings: Settings) -> Any:
     """Return the method's estimator, not yet fitted."""
     wanted = {one.name: getattr(settings, one.name) for one in fields(settings)}
-    wanted |= {"unlabeled": LABEL_MISSING, "random_state": settings.seed}
+    wanted |= {"unlabeled": LABEL_MISSING, "random_state": settings.seed, "threshold": "score"}
     if not sets_thresholds(method, settings):
         del wanted["min_precision"], wanted["min_recall"]
     if not method.sets_threshold:  # its threshold is chosen here, on held-out scores
         del wanted["confidence"]
     known = parameter_names(method.estimator_class)
-    return method.estimator_class(**{k: value for k, value in wanted.items() if value is not None and k in known})
+    return method.estimator_class(
+        **{k: value for k, value in wanted.items() if value is not None and k in known}
+    )
 
 
 def sets_thresholds(method: Method, settings: Settings) -> bool:
     """Whether the method sets its own thresholds: it can, and nothing else can do it in its place.
 
-    For two classes thresholds are set on out-of-fold scores of any method, unless a certificate is asked for.
+    For two classes thresholds are set on out-of-fold scores of any method, unless a certificate is
+    asked for.
     """
     return method.sets_threshold and not (takes_columns(method) and settings.confidence is None)
 
 
 def takes_columns(method: Method) -> bool:
-    """Whether the method prepares the columns of a table itself: it is given them as numbers and text."""
+    """Whether the method prepares the columns of a table itself: it is given typed columns."""
     return "columns" in parameter_names(method.estimator_class)
 
 
@@ -103,30 +123,41 @@ def why_not(method: Method, X: Any, settings: Settings) -> str:
         return "gives no certificate"
     if takes_columns(method):  # it bounds its own memory
         return ""
-    if not method.takes_sparse and is_sparse_matrix(X) and X.shape[0] * X.shape[1] > MOST_DENSE_NUMBERS:
+    if (
+        not method.takes_sparse
+        and is_sparse_matrix(X)
+        and X.shape[0] * X.shape[1] > MOST_DENSE_NUMBERS
+    ):
         return f"would need a dense matrix of {X.shape[0]} x {X.shape[1]} numbers"
-    needed, there = 8 * method.n_squares * X.shape[0] ** 2, budget_bytes(settings.cache_size)
+    needed = 8 * method.n_squares * X.shape[0] ** 2
+    there = budget_bytes(settings.cache_size)
     if needed > there:
         return (
-            f"would need {needed / 1e9:.1f} GB of memory for {X.shape[0]} rows, where {there / 1e9:.1f} GB may be used"
+            f"would need {needed / 1e9:.1f} GB of memory for {X.shape[0]} rows, where"
+            f" {there / 1e9:.1f} GB may be used"
         )
     return ""
 
 
-def check_positives_only(training: Training, settings: Settings, method: str | None) -> tuple[str, str]:
+def check_positives_only(
+    training: Training, settings: Settings, method: str | None
+) -> tuple[str, str]:
     """Return the method for labels of one class and why, or refuse what can't be had from them."""
     only = f"All labels of {training.target!r} are {training.classes.names[1]!r}"
     if method not in (None, "auto", FOR_POSITIVES.name):
         raise DataError(
-            f"{only}, and the method {method!r} needs labels of two classes. Label some other rows, or leave `method` "
-            f"out: {FOR_POSITIVES.name} is then used."
+            f"{only}, and the method {method!r} needs labels of two classes. Label some other rows,"
+            f" or leave `method` out: {FOR_POSITIVES.name} is then used."
         )
     if settings.min_precision is not None:
         raise DataError(
-            f"{only}: without labels of other rows no precision can be measured. Ask for a recall, or label some rows "
-            "that a first model accepts."
+            f"{only}: without labels of other rows no precision can be measured. Ask for a recall,"
+            " or label some rows that a first model accepts."
         )
-    return FOR_POSITIVES.name, f"{only}, and the other rows are unlabeled: it learns from positives and unlabeled rows."
+    return (
+        FOR_POSITIVES.name,
+        f"{only}, and the other rows are unlabeled: it learns from positives and unlabeled rows.",
+    )
 
 
 def shape_for(method: Method, X: Any) -> Any:
@@ -135,28 +166,55 @@ def shape_for(method: Method, X: Any) -> Any:
 
 
 def with_usual_kernel(settings: Settings, X: Any) -> Settings:
-    """Return the settings with a kernel: linear for sparse rows and rbf for others, where none is asked for."""
+    """Return the settings with a kernel: linear for sparse rows and rbf for others, where none
+    is asked for.
+    """
     if settings.kernel is not None:
         return settings
     return replace(settings, kernel="linear" if is_sparse_matrix(X) else "rbf")
 
 
-def settings_to_try(X: Any, settings: Settings) -> list[Settings]:
-    """Return the kernels, widths and prices to try for encoded rows, smooth ones first."""
-    kernels = [settings.kernel] if settings.kernel else ["linear"] if is_sparse_matrix(X) else ["linear", "rbf"]
-    found = []
+@dataclass(frozen=True)
+class Grid:
+    """Values of C and gamma to try with a kernel, smooth ones first; a gamma of None is that of
+    the kernel.
+    """
+
+    settings: Settings
+    Cs: tuple[float, ...]
+    gammas: tuple[Any, ...]
+
+    @property
+    def n_cells(self) -> int:
+        return len(self.Cs) * len(self.gammas)
+
+
+def grids_to_try(X: Any, settings: Settings) -> list[Grid]:
+    """Return the kernels, widths and penalties to try for encoded rows, smooth ones first."""
+    kernels = (
+        [settings.kernel]
+        if settings.kernel
+        else ["linear"]
+        if is_sparse_matrix(X)
+        else ["linear", "rbf"]
+    )
+    grids = []
     for kernel in kernels:
-        gammas: list[Any] = [settings.gamma]
+        gammas: tuple[Any, ...] = (settings.gamma,)
         if kernel != "linear" and settings.gamma is None:
             scale = make_formula(kernel, X, gamma="scale").gamma
-            gammas = [factor * scale for factor in FACTORS_OF_GAMMA]
-        values = VALUES_OF_C if kernel != "linear" or is_sparse_matrix(X) else tuple(C / 10 for C in VALUES_OF_C)
-        found += [replace(settings, kernel=kernel, C=C, gamma=gamma) for gamma in gammas for C in values]
-    return found
+            gammas = tuple(factor * scale for factor in FACTORS_OF_GAMMA)
+        Cs: tuple[float, ...] = VALUES_OF_C
+        if kernel == "linear" and not is_sparse_matrix(X):
+            Cs = tuple(C / 10 for C in VALUES_OF_C)
+        grids.append(Grid(replace(settings, kernel=kernel), Cs, gammas))
+    return grids
 
 
 class StoppedError(KeyboardInterrupt):
-    """The user pressed Ctrl-C, and the estimator kept what it had; where nothing can be kept, it is a Ctrl-C."""
+    """The user pressed Ctrl-C, and the estimator kept what it had; where nothing can be kept, it
+    is a Ctrl-C.
+    """
 
 
 def fit_quietly(
@@ -165,27 +223,28 @@ def fit_quietly(
     labels: Any,
     tell: Tell,
     what: str,
-    store: Any = None,
     random_sample: np.ndarray | None = None,
 ) -> list[str]:
-    """Fit, report its rounds, and return its warnings as sentences; StoppedError if Ctrl-C ended it.
+    """Fit, report its rounds, and return its warnings as sentences; StoppedError if Ctrl-C ended
+    it.
 
-    `labels` is a pandas Categorical of class names, in the order that the classes are to have, missing where a row is
-    unlabeled. `store` keeps finished solves (`semisvm.tables.checkpoint`). `random_sample` says which labels are a
-    random sample, for methods that set thresholds; None: all of them.
+    `labels` is a pandas Categorical of class names, in the order that the classes are to have,
+    missing where a row is unlabeled.
+    `random_sample` says which labels are a random sample, for methods that set thresholds; None:
+    all of them.
     """
     sample: dict[str, Any] = {}
-    # A mask is taken at its word: a table's labels are checked once, before anything is fitted (`tables.held_out`).
+    # A mask is taken at its word: a table's labels are checked once, before anything is fitted
+    # (`tables.held_out`).
     if has_fit_parameter(estimator, "random_sample"):
-        sample["random_sample"] = np.ones(len(labels), dtype=bool) if random_sample is None else random_sample
+        sample["random_sample"] = (
+            np.ones(len(labels), dtype=bool) if random_sample is None else random_sample
+        )
     estimator.set_callbacks(RoundProgress(tell, what))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            if store is not None and hasattr(estimator, "fit_with_store"):
-                estimator.fit_with_store(X, labels, store=store, **sample)
-            else:
-                estimator.fit(X, labels, **sample)
+            estimator.fit(X, labels, **sample)
         finally:
             estimator.set_callbacks()
     if getattr(estimator, "termination_condition_", "") == "interrupted":
@@ -194,10 +253,13 @@ def fit_quietly(
 
 
 class RoundProgress:
-    """A scikit-learn callback that reports the rounds of a fit, and that a solver is still running."""
+    """A scikit-learn callback that reports the rounds of a fit, and that a solver is still
+    running.
+    """
 
     def __init__(self, tell: Tell, what: str):
-        self.tell, self.what = tell, what
+        self.tell = tell
+        self.what = what
         self.n_rounds = 0
 
     def setup(self, estimator: Any, context: Any) -> None:
@@ -218,15 +280,21 @@ class RoundProgress:
 
 
 def score_rows(estimator: Any, X: Any) -> np.ndarray:
-    """Return scores by a fitted estimator: (n,) for two classes, above 0 for the second; (n, k) for more."""
+    """Return scores by a fitted estimator: (n,) for two classes, above 0 for the second; (n, k)
+    for more.
+    """
     if hasattr(estimator, "decision_function"):
         return np.asarray(estimator.decision_function(X), dtype=np.float64)
-    log_share = np.maximum(estimator.predict_log_proba(X), -1e6)  # finite even for a class of probability 0
+    log_share = np.maximum(
+        estimator.predict_log_proba(X), -1e6
+    )  # finite even for a class of probability 0
     return log_share[:, 1] - log_share[:, 0] if log_share.shape[1] == 2 else log_share
 
 
 def lead_per_class(scores: np.ndarray) -> np.ndarray:
-    """Return one score per class, (n, k), above 0 exactly where that class wins; for two classes (n, 1)."""
+    """Return one score per class, (n, k), above 0 exactly where that class wins; for two classes
+    (n, 1).
+    """
     if scores.ndim == 1:
         return scores[:, None]
     ordered = np.sort(scores, axis=1)

@@ -1,16 +1,21 @@
 """A fitted model as people keep it: raw rows in, labels out.
 
-    rows --encoder--> X --estimator--> scores --threshold--> labels
+    rows --schema--> columns --encoder--> X --estimator--> scores --threshold--> labels
 
-`score` is the estimator's score minus the threshold: above 0 is on the positive side of the operating point. With more
-than two classes it is the lead of the class that wins over the next. The training rows are not part of a model, except
-for the support vectors; what is known about the fit is in `summary`.
+A model of bare numbers has no schema. One whose estimator prepares the columns itself has no
+encoder.
+
+`score` is the estimator's score minus the threshold: above 0 is on the positive side of the
+operating point. With more than two classes it is the lead of the class that wins over the next. The
+training rows are not part of a model, except for the support vectors; what is known about the fit
+is in `summary`.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,43 +23,35 @@ from typing import Any
 import numpy as np
 
 from semisvm.campaign import ThresholdClassifier
+from semisvm.columns.cells import CellError
+from semisvm.columns.encoder import MatrixEncoder, TableEncoder
+from semisvm.columns.table import Columns, Schema
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import DataError, UndefinedError, fault, suggest
 from semisvm.estimators import find_method
 from semisvm.matrices import is_sparse_matrix
-from semisvm.shared_docs import with_shared_docs
+from semisvm.model_selection.thresholds import Probability
 from semisvm.tables.classes import Classes, label_texts, seems_empty, unmark
-from semisvm.tables.columns import CellError
-from semisvm.tables.encode import MatrixEncoder, TableEncoder
 from semisvm.tables.methods import lead_per_class, score_rows, shape_for, takes_columns
-from semisvm.tables.operating import Probability, predict_codes
+from semisvm.tables.operating import predict_codes
 from semisvm.tables.read import Chunk, RowReader, open_rows
 from semisvm.tables.read_training import LIBSVM_MARK
 from semisvm.tables.summary import FitSummary
 
 MOST_MISSING_SHOWN = 3  # columns in a message
 OUTPUTS = (".csv", ".tsv", ".parquet")
-# What scores are computed from. Thresholds may be infinite, and what is known about a fit may be missing.
-MUST_BE_FINITE = frozenset(
-    [
-        "dual_coef_",
-        "_coef",
-        "intercept_",
-        "support_vectors_",
-        "means_",
-        "covariances_",
-        "weights_",
-        "means",
-        "covariances",
-        "ridge",
-        "gamma",
-        "coef0",
-        "degree",
-        "mean_",
-        "scale_",
-        "idf_",
-    ]
-)
+
+
+@contextmanager
+def _parts_that_fit() -> Iterator[None]:
+    """Say that a model's file is at fault where its parts do not fit together."""
+    try:
+        yield
+    except (TypeError, IndexError, KeyError, AttributeError) as error:
+        raise DataError(
+            f"the model can't score rows ({error}): its parts do not fit together. Its file was"
+            " changed, or written by other versions of the libraries: fit it again."
+        ) from error
 
 
 @dataclass(repr=False)
@@ -63,8 +60,10 @@ class Model:
 
     Attributes
     ----------
-    encoder : TableEncoder or MatrixEncoder
-        Turns raw rows into a matrix.
+    schema : Schema or None
+        What the columns of a table are; None for bare numbers.
+    encoder : TableEncoder, MatrixEncoder or None
+        Turns rows into a matrix; None where the estimator prepares the columns itself.
     estimator : classifier
         Fitted on class names.
     method : str
@@ -79,7 +78,8 @@ class Model:
         What is known about the fit.
     """
 
-    encoder: TableEncoder | MatrixEncoder
+    schema: Schema | None
+    encoder: TableEncoder | MatrixEncoder | None
     estimator: Any
     method: str
     classes: Classes
@@ -90,30 +90,34 @@ class Model:
 
     def __repr__(self) -> str:
         names = ", ".join(map(repr, self.classes.names))
-        return f"<Model of {self.target!r} by {self.method}: {names}; fitted on {self.summary.data.name!r}>"
+        return (
+            f"<Model of {self.target!r} by {self.method}: {names}; fitted on"
+            f" {self.summary.data.name!r}>"
+        )
 
-    @with_shared_docs
     def decision_function(self, rows: Any) -> np.ndarray:
         """Return scores of raw rows.
 
         Parameters
         ----------
-        %(raw_rows)s
+        rows : DataFrame or matrix
+            With the columns that the model was fitted to.
 
         Returns
         -------
         ndarray of shape (n,), or (n, n_classes) for more than two classes
-            Above 0 is on the positive side of the operating point; of several classes, the largest wins.
+            Above 0 is on the positive side of the operating point; of several classes, the largest
+            wins.
         """
         return self.scores_of(self.prepare(rows))
 
-    @with_shared_docs
     def predict_proba(self, rows: Any) -> np.ndarray:
         """Return probabilities of raw rows, an array of shape (n, 2) in the order of the classes.
 
         Parameters
         ----------
-        %(raw_rows)s
+        rows : DataFrame or matrix
+            With the columns that the model was fitted to.
 
         Returns
         -------
@@ -121,7 +125,10 @@ class Model:
             Calibrated on out-of-fold scores of the labeled rows.
         """
         if self.probability is None:
-            raise ValueError("This model has no probabilities: there were too few labels, or more than two classes.")
+            raise ValueError(
+                "This model has no probabilities: there were too few labels, or more than two"
+                " classes."
+            )
         positive = self.probability.of(self.decision_function(rows))
         return np.column_stack([1 - positive, positive])
 
@@ -130,33 +137,60 @@ class Model:
         return np.array(self.classes.names)[predict_codes(self.decision_function(rows))]
 
     def prepare(self, rows: Any) -> Any:
-        """Return raw rows as the estimator takes them: encoded, or as columns of numbers and text."""
-        method = find_method(self.method)
-        if takes_columns(method) and isinstance(self.encoder, TableEncoder):
-            return self.encoder.typed(rows)[0]
-        return shape_for(method, self.encoder.transform(rows))
+        """Return raw rows as the estimator takes them: encoded, or as typed columns."""
+        if self.schema is not None:
+            rows = self.schema.read(rows)
+        if self.encoder is None:
+            return rows
+        with _parts_that_fit():
+            return shape_for(find_method(self.method), self.encoder.encode(rows))
+
+    def matrix_of(self, rows: Any) -> Any:
+        """Return raw rows as numbers, for distances between them, whatever the estimator takes."""
+        if self.schema is None or self.encoder is not None:
+            return self.prepare(rows)
+        estimator = getattr(self.estimator, "estimator_", self.estimator)
+        return estimator._average.views.matrix(self.schema.read(rows))
+
+    def typed_columns(self, rows: Any) -> Columns | None:
+        """Return raw rows as typed columns; None where the model knows no columns."""
+        return None if rows is None or self.schema is None else self.schema.read(rows)
 
     def scores_of(self, X: Any) -> np.ndarray:
         """Return scores of prepared rows."""
-        scores = score_rows(self.estimator, X)
+        with _parts_that_fit():
+            scores = score_rows(self.estimator, X)
         return scores if scores.ndim > 1 else scores_beyond(scores, self.threshold)
 
     def lead_of(self, scores: np.ndarray) -> np.ndarray:
         """Return one number per row, above 0 if the row is above the operating point.
 
-        With more than two classes it is the lead of the winner over the next. If each class has its own threshold, it
-        is how far the winner is above its threshold, which may be negative.
+        With more than two classes it is the lead of the winner over the next. If each class has its
+        own threshold, it is how far the winner is above its threshold, which may be negative.
         """
         if scores.ndim == 1:
             return scores
-        return scores.max(axis=1) if self.has_class_thresholds else lead_per_class(scores).max(axis=1)
+        return (
+            scores.max(axis=1) if self.has_class_thresholds else lead_per_class(scores).max(axis=1)
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns of a table that the model needs."""
+        return () if self.schema is None else self.schema.names
 
     @property
     def has_class_thresholds(self) -> bool:
-        """Whether each class has its own threshold, so that a row may be above none; a campaign's is on the lead."""
+        """Whether each class has its own threshold, so that a row may be above none; a
+        campaign's is on the lead.
+        """
         method = find_method(self.method)
         is_plain = takes_columns(method) and getattr(self.estimator, "confidence", None) is None
-        return method.sets_threshold and not is_plain and not isinstance(self.estimator, ThresholdClassifier)
+        return (
+            method.sets_threshold
+            and not is_plain
+            and not isinstance(self.estimator, ThresholdClassifier)
+        )
 
     @property
     def has_positives_only(self) -> bool:
@@ -167,35 +201,51 @@ class Model:
 
     def open(self, path: str | Path) -> RowReader:
         """Open a file of rows for this model; a missing column that the model needs is an error."""
-        is_table = isinstance(self.encoder, TableEncoder)
-        rows = open_rows(path, n_features=None if is_table else self.encoder.n_features_in_)
+        is_table = self.schema is not None
+        n_features = None if self.encoder is None else self.encoder.n_features_in_
+        rows = open_rows(path, n_features=None if is_table else n_features)
         if is_table != (rows.names is not None):
-            table, numbers = "a table with named columns", "a file of bare numbers"
+            table = "a table with named columns"
+            numbers = "a file of bare numbers"
             given, wanted = (numbers, table) if is_table else (table, numbers)
             reason = f"this is {given}, and the model was fitted to {wanted}"
             raise fault(path, reason, "Give rows in the form the model was fitted to")
-        needed = self.encoder.names if isinstance(self.encoder, TableEncoder) else ()
-        missing = [name for name in needed if name not in (rows.names or ())]
+        missing = [name for name in self.names if name not in (rows.names or ())]
         if missing:
             shown = ", ".join(map(repr, missing[:MOST_MISSING_SHOWN]))
-            rest = f" and {len(missing) - MOST_MISSING_SHOWN} more" if len(missing) > MOST_MISSING_SHOWN else ""
-            reason = f"there {'are no columns' if missing[1:] else 'is no column'} {shown}{rest}, which the model needs"
-            remedy = f"Add {'them' if missing[1:] else 'it'}, or fit without {'them' if missing[1:] else 'it'}"
+            rest = (
+                f" and {len(missing) - MOST_MISSING_SHOWN} more"
+                if len(missing) > MOST_MISSING_SHOWN
+                else ""
+            )
+            reason = (
+                f"there {'are no columns' if missing[1:] else 'is no column'} {shown}{rest}, which"
+                " the model needs"
+            )
+            remedy = (
+                f"Add {'them' if missing[1:] else 'it'}, or fit without"
+                f" {'them' if missing[1:] else 'it'}"
+            )
             raise fault(path, reason, f"{remedy}. {suggest(missing[0], rows.names or ())}")
         return rows
 
-    def chunks(self, rows: RowReader, also: tuple[str, ...] = ()) -> Any:
-        """Read rows in chunks, with the columns of the model and those named in `also`."""
-        if not isinstance(self.encoder, TableEncoder):
+    def chunks(
+        self, rows: RowReader, also: tuple[str, ...] = (), keep: tuple[str, ...] = ()
+    ) -> Any:
+        """Read rows in chunks, with the columns of the model and those named in `also`, and
+        columns to `keep` as they came.
+        """
+        if self.schema is None:
             return rows.chunks()
-        return rows.chunks(self.encoder.plain_numbers, frozenset(self.encoder.names + also))
+        return rows.chunks(self.schema.plain_numbers, frozenset(self.names + also), keep)
 
     def encode(self, rows: RowReader, chunk: Chunk, *, as_matrix: bool = False) -> Any:
         """Prepare a chunk; a cell of the wrong type is an error that names the file and the row.
 
-        With `as_matrix` the rows are numbers, for distances between them, whatever the estimator takes.
+        With `as_matrix` the rows are numbers, for distances between them, whatever the estimator
+        takes.
         """
-        make = self.encoder.transform if as_matrix else self.prepare
+        make = self.matrix_of if as_matrix else self.prepare
         try:
             return make(chunk.X if chunk.frame is None else chunk.frame)
         except CellError as error:
@@ -206,13 +256,19 @@ class Model:
             raise fault(rows.path, str(error), "Give rows as the model was fitted to") from None
 
     def score(self, rows: RowReader, chunk: Chunk) -> np.ndarray:
-        """Score a chunk; a row whose score would not be a number is an error that names the file, row and column."""
+        """Score a chunk; a row whose score would not be a number is an error that names the
+        file, row and column.
+        """
         X = self.encode(rows, chunk)
         try:
-            if not hasattr(X, "iloc"):
-                is_finite = np.isfinite(X.data).all() if is_sparse_matrix(X) else np.isfinite(X).all(axis=1)
+            if not isinstance(X, Columns):
+                is_finite = (
+                    np.isfinite(X.data).all() if is_sparse_matrix(X) else np.isfinite(X).all(axis=1)
+                )
                 if not np.all(is_finite):
-                    raise UndefinedError("", 0 if is_sparse_matrix(X) else int(np.flatnonzero(~is_finite)[0]))
+                    raise UndefinedError(
+                        "", 0 if is_sparse_matrix(X) else int(np.flatnonzero(~is_finite)[0])
+                    )
             scores = self.scores_of(X)
             is_finite = np.isfinite(scores).reshape(len(scores), -1).all(axis=1)
             if not is_finite.all():
@@ -220,17 +276,25 @@ class Model:
             return scores
         except UndefinedError as error:
             path, row = rows.place(chunk.start + (error.row or 0))
-            reason = f"row {row + 1}: no score can be computed{_name_largest(chunk, error.row or 0)}"
+            reason = (
+                f"row {row + 1}: no score can be computed{_name_largest(chunk, error.row or 0)}"
+            )
             raise fault(path, reason, "Correct the cell, or leave it empty") from None
 
 
 def _name_largest(chunk: Chunk, row: int) -> str:
     """In words, which number of a row is the largest."""
     if chunk.frame is None:
-        values = chunk.X[[row]].toarray()[0] if is_sparse_matrix(chunk.X) else np.asarray(chunk.X[row])
+        values = (
+            chunk.X[[row]].toarray()[0] if is_sparse_matrix(chunk.X) else np.asarray(chunk.X[row])
+        )
         at = int(np.argmax(np.abs(values)))
         return f", because feature {at + 1} is {values[at]:g}"
-    numbers = {name: cell for name, cell in chunk.frame.iloc[row].items() if isinstance(cell, float) and cell == cell}
+    numbers = {
+        name: cell
+        for name, cell in chunk.frame.iloc[row].items()
+        if isinstance(cell, float) and cell == cell
+    }
     if not numbers:
         return ""
     name = max(numbers, key=lambda name: abs(numbers[name]))
@@ -238,12 +302,18 @@ def _name_largest(chunk: Chunk, row: int) -> str:
 
 
 def read_codes(
-    model: Model, rows: RowReader, chunk: Chunk, unlabeled: str | None, others: Counter[str] | None = None
+    model: Model,
+    rows: RowReader,
+    chunk: Chunk,
+    unlabeled: str | None,
+    others: Counter[str] | None = None,
 ) -> np.ndarray:
-    """Return the class of each row of a chunk as an index, -1 for unlabeled rows; an unknown label is an error.
+    """Return the class of each row of a chunk as an index, -1 for unlabeled rows; an unknown label
+    is an error.
 
-    A model of positives only knows no name of negatives: any label but the positive one is theirs, and is counted in
-    `others`. One that may as well mark rows without a label is an error unless `unlabeled` is given.
+    A model of positives only knows no name of negatives: any label but the positive one is theirs,
+    and is counted in `others`. One that may as well mark rows without a label is an error unless
+    `unlabeled` is given.
     """
     cells = chunk.y if chunk.frame is None else chunk.frame[model.target]
     if unlabeled is None and is_sparse_matrix(chunk.X) and LIBSVM_MARK not in model.classes.names:
@@ -251,63 +321,19 @@ def read_codes(
     texts = unmark(label_texts(cells), unlabeled)
     codes = model.classes.codes_of(texts)
     strange = np.flatnonzero(codes == -2).tolist()
-    unknown, told = strange, ""
+    unknown = strange
+    told = ""
     if model.has_positives_only:
         unknown = [place for place in strange if unlabeled is None and seems_empty(texts[place])]
         told = f", or to '' if such rows are {model.classes.names[0]!r}"
     if unknown:
         label, (path, row) = texts[unknown[0]], rows.place(chunk.start + unknown[0])
         reason = f"row {row + 1}: the label {label!r} is not a class of the model"
-        remedy = f"{suggest(label, model.classes.names)}. Set `unlabeled` to {label!r} if it marks unlabeled rows{told}"
+        remedy = (
+            f"{suggest(label, model.classes.names)}. Set `unlabeled` to {label!r} if it marks"
+            f" unlabeled rows{told}"
+        )
         raise fault(path, reason, remedy)
     if others is not None:
         others.update(texts[place] for place in strange)
     return np.where(codes == -2, 0, codes)
-
-
-# ---- whether what a file holds can predict ----
-
-
-def undefined_number(loaded: Any) -> str | None:
-    """The name of a fitted array, or of the threshold, that holds NaN or an infinity where prediction needs numbers."""
-    pending = list(loaded.values()) if isinstance(loaded, dict) else [loaded]
-    if isinstance(loaded, dict) and math.isnan(loaded.get("threshold", 0.0)):
-        return "threshold"
-    seen: set[int] = set()
-    while pending:
-        one = pending.pop()
-        if id(one) in seen or not hasattr(one, "__dict__"):
-            continue
-        seen.add(id(one))
-        for name, value in vars(one).items():
-            values = getattr(value, "data", None) if is_sparse_matrix(value) else value
-            if name in MUST_BE_FINITE and isinstance(values, np.ndarray | float):
-                array = np.asarray(values)
-                if array.dtype.kind == "f" and not np.isfinite(array).all():
-                    return name
-            elif isinstance(value, list | tuple):
-                pending += [part for entry in value for part in (entry if isinstance(entry, tuple) else (entry,))]
-            elif isinstance(value, dict):
-                pending += value.values()
-            else:
-                pending.append(value)
-    return None
-
-
-def try_empty_row(path: str | Path, model: Any) -> None:
-    """Refuse a model whose parts do not fit together: they score a row of empty cells, or they score nothing."""
-    import pandas
-
-    columns = getattr(model.encoder, "columns", None)
-    rows: Any = np.zeros((1, getattr(model.estimator, "n_features_in_", 1)))
-    try:
-        with np.errstate(all="ignore"):
-            if columns is not None:
-                rows = model.prepare(pandas.DataFrame({column.name: [None] for column in columns}, dtype="str"))
-            scores = np.asarray(model.scores_of(rows), dtype=np.float64)
-    except Exception as error:
-        reason = f"its parts do not fit together ({type(error).__name__})"
-        raise fault(path, reason, "Fit the model again") from None
-    n_scores = scores.shape[1] if scores.ndim == 2 else 2
-    if not np.isfinite(scores).all() or n_scores != len(model.classes.names) or len(scores) != 1:
-        raise fault(path, "it has no score for a row of empty cells", "Fit the model again")

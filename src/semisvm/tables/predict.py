@@ -5,12 +5,13 @@
     above         whether the row is above the operating point
     probability   of the positive class; only where it could be calibrated on out-of-fold scores
 
-One thread reads, the others encode and score; chunks are written in the order of the file. The output appears when it
-is complete: a run that fails half-way leaves no output.
+One thread reads, the others encode and score; chunks are written in the order of the file. The
+output appears when it is complete: a run that fails half-way leaves no output.
 
-A folder of files gives a folder with one Parquet file for each of them, written here or by the workers of a cluster.
-Each appears when it is complete. `_semisvm.json` in it says what the predictions are of, so that a run that was ended
-can be resumed: files that are there are left as they are.
+A folder of files gives a folder with one Parquet file for each of them, written here or by the
+workers of a cluster. Each appears when it is complete. `_semisvm.json` in it says what the
+predictions are of, so that a run that was ended can be resumed: files that are there are left as
+they are.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semisvm.disk import check_can_write, whole_file
+from semisvm.disk import whole_file
 from semisvm.errors import fault
 from semisvm.kernels.threads import n_threads
+from semisvm.tables.column_checks import say_far_from_fit
 from semisvm.tables.folders import files_of
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import OUTPUTS, Model
@@ -46,17 +48,26 @@ PREDICTED = ("label", "score", "above", "probability")
 
 @dataclass(frozen=True)
 class Predicted:
-    """What was predicted: rows in all, rows per class, rows above the operating point, and the time it took."""
+    """What was predicted: rows in all, rows per class, rows above the operating point, and the
+    time it took.
+    """
 
     rows: int
     by_class: dict[str, int]
     n_above: int
     seconds: float
+    notes: tuple[str, ...] = ()  # what a person should know about these rows
 
     def merged(self, other: Predicted) -> Predicted:
         """Return what both have predicted."""
         by_class = {name: n + other.by_class[name] for name, n in self.by_class.items()}
-        return Predicted(self.rows + other.rows, by_class, self.n_above + other.n_above, self.seconds + other.seconds)
+        return Predicted(
+            self.rows + other.rows,
+            by_class,
+            self.n_above + other.n_above,
+            self.seconds + other.seconds,
+            self.notes or other.notes,
+        )
 
 
 def predict_file(
@@ -71,37 +82,55 @@ def predict_file(
 ) -> Predicted:
     """Predict every row of a file; columns named in `keep` are copied from it.
 
-    With `neutralize`, text cells of a .csv or .tsv that a spreadsheet would run as a formula get a ' before them.
+    With `neutralize`, text cells of a .csv or .tsv that a spreadsheet would run as a formula get a
+    ' before them.
     """
     began = time.perf_counter()
-    out = check_can_write(out, force=force, inputs=[path])
-    check_suffix(out)
+    out = check_suffix(out)
     rows = model.open(path)
     for name in keep:
         rows.require(name)
         if name in PREDICTED:
-            raise fault(path, f"a column {name!r} can't be kept beside the prediction's own", "Rename it")
+            raise fault(
+                path, f"a column {name!r} can't be kept beside the prediction's own", "Rename it"
+            )
     count = np.zeros(len(model.classes.names), dtype=np.int64)
     n_above = n_rows = 0
     total: int | None = None
-    with whole_file(out, force=force) as unfinished, _writer(unfinished, out.suffix.lower()) as write:
+    first: Any = None
+    with (
+        whole_file(out, force=force, inputs=[path]) as unfinished,
+        _writer(unfinished, out) as write,
+    ):
         for chunk, codes, scores in _predictions(model, rows, tuple(keep)):
-            total = rows.guess_rows(chunk) if n_rows == 0 else total
+            if n_rows == 0:
+                total = rows.guess_rows(chunk)
+                first = chunk.frame
             is_above = scores > 0
-            table = _output_table(model, chunk, codes, scores, is_above, keep)
-            write(_without_formulas(table) if neutralize and out.suffix.lower() != ".parquet" else table)
+            table = _output_table(model, chunk, codes, scores, is_above)
+            write(
+                _without_formulas(table)
+                if neutralize and out.suffix.lower() != ".parquet"
+                else table
+            )
             count += np.bincount(codes, minlength=len(count))
-            n_above, n_rows = n_above + int(is_above.sum()), n_rows + len(chunk)
+            n_above = n_above + int(is_above.sum())
+            n_rows = n_rows + len(chunk)
             tell("Predicting", n_rows, total, "rows")
     by_class = dict(zip(model.classes.names, count.tolist(), strict=True))
-    return Predicted(n_rows, by_class, n_above, time.perf_counter() - began)
+    notes = say_far_from_fit(model.summary, n_above, n_rows, model.typed_columns(first))
+    return Predicted(n_rows, by_class, n_above, time.perf_counter() - began, notes)
 
 
 def check_suffix(out: str | Path) -> Path:
     """Return the path of a table to write; a suffix that names no format is an error."""
     out = Path(out)
     if out.suffix.lower() not in OUTPUTS:
-        raise fault(out, f"the suffix {out.suffix!r} names no output format", f"Use one of {', '.join(OUTPUTS)}")
+        raise fault(
+            out,
+            f"the suffix {out.suffix!r} names no output format",
+            f"Use one of {', '.join(OUTPUTS)}",
+        )
     return out
 
 
@@ -120,11 +149,13 @@ def predict_folder(
     resume: bool = False,
     tell: Tell = say_nothing,
 ) -> Predicted:
-    """Predict every file of a folder into a file of another folder, which is made; return counts of this run.
+    """Predict every file of a folder into a file of another folder, which is made; return counts of
+    this run.
 
     digest    what tells the model from others (`files.model_digest`)
     workers   who reads and writes the files; `keep`: columns to copy
-    force     whether files that are there are replaced; `resume`: whether they are left, and only others are written
+    force     whether files that are there are replaced; `resume`: whether they are left, and only
+              others are written
     """
     began = time.perf_counter()
     files = [file.resolve() for file in files_of(Path(folder))]
@@ -133,7 +164,10 @@ def predict_folder(
     about = {"model": digest, "keep": list(keep), "files": known}
     note = target / FOLDER_NOTE
     if resume and note.exists() and json.loads(note.read_text(encoding="utf-8")) != about:
-        reason = "its predictions are of another model, of other files, or of files that have changed since"
+        reason = (
+            "its predictions are of another model, of other files, or of files that have changed"
+            " since"
+        )
         raise fault(target, reason, "Write to another folder, or set `force` to replace them")
     with whole_file(note, force=True) as unfinished:
         unfinished.write_text(json.dumps(about), encoding="utf-8")
@@ -144,27 +178,45 @@ def predict_folder(
     nothing = Predicted(0, dict.fromkeys(model.classes.names, 0), 0, 0.0)
     if left:
         outputs = {str(file): str(target / names[file]) for file in left}
-        found = workers.gather(_predict_one, left, model, outputs, tuple(keep), tell=tell, what="Predicting")
+        found = workers.gather(
+            _predict_one, left, model, outputs, tuple(keep), tell=tell, what="Predicting"
+        )
         nothing = nothing.merged(found)
     return replace(nothing, seconds=time.perf_counter() - began)
 
 
-def _predict_one(file: Path, model: Model, outputs: dict[str, str], keep: tuple[str, ...]) -> Predicted:
+def _predict_one(
+    file: Path, model: Model, outputs: dict[str, str], keep: tuple[str, ...]
+) -> Predicted:
     """A task: one file. Whoever replaces files has been asked already."""
     return predict_file(model, file, outputs[str(file)], keep=keep, force=True)
 
 
 def _out_folder(out: Path, folder: Path, *, force: bool, resume: bool) -> Path:
-    """Return the folder to write to, which may hold files only if they are to be replaced or left as they are."""
+    """Return the folder to write to, which may hold files only if they are to be replaced or
+    left as they are.
+    """
     if out.exists() and not out.is_dir():
-        raise fault(out, "this is a file, and predictions of a folder are a folder", "Give the name of a folder")
+        raise fault(
+            out,
+            "this is a file, and predictions of a folder are a folder",
+            "Give the name of a folder",
+        )
     if out.exists() and out.resolve() == folder.resolve():
-        raise fault(out, "this folder is read by the same command", "Choose another name for the output")
+        raise fault(
+            out, "this folder is read by the same command", "Choose another name for the output"
+        )
     if out.exists() and any(out.iterdir()) and not (force or resume):
-        remedy = "Set `resume` to go on with it, `force` to replace its files, or choose another name"
+        remedy = (
+            "Set `resume` to go on with it, `force` to replace its files, or choose another name"
+        )
         raise fault(out, "the folder exists and is not empty", remedy)
     if not out.parent.is_dir():
-        raise fault(out, f"there is no folder {out.parent} to write to", "Create the folder, or choose another")
+        raise fault(
+            out,
+            f"there is no folder {out.parent} to write to",
+            "Create the folder, or choose another",
+        )
     try:
         out.mkdir(exist_ok=True)
     except OSError as error:
@@ -178,7 +230,9 @@ def _out_folder(out: Path, folder: Path, *, force: bool, resume: bool) -> Path:
 def _predictions(
     model: Model, rows: RowReader, keep: tuple[str, ...]
 ) -> Iterator[tuple[Chunk, np.ndarray, np.ndarray]]:
-    """Yield (chunk, codes, scores) in the order of the file; at most one chunk per thread is in memory."""
+    """Yield (chunk, codes, scores) in the order of the file; at most one chunk per thread is in
+    memory.
+    """
 
     def work(chunk: Chunk) -> tuple[Chunk, np.ndarray, np.ndarray]:
         scores = model.score(rows, chunk)
@@ -188,7 +242,7 @@ def _predictions(
     waiting: deque[Future[tuple[Chunk, np.ndarray, np.ndarray]]] = deque()
     with ThreadPoolExecutor(at_once) as pool:
         try:
-            for chunk in model.chunks(rows, keep):
+            for chunk in model.chunks(rows, keep=keep):
                 waiting.append(pool.submit(work, chunk))
                 if len(waiting) > at_once:
                     yield waiting.popleft().result()
@@ -200,15 +254,21 @@ def _predictions(
 
 
 def _output_table(
-    model: Model, chunk: Chunk, codes: np.ndarray, scores: np.ndarray, is_above: np.ndarray, keep: Sequence[str]
+    model: Model,
+    chunk: Chunk,
+    codes: np.ndarray,
+    scores: np.ndarray,
+    is_above: np.ndarray,
 ) -> Any:
     import pyarrow
 
-    columns = {name: pyarrow.array(chunk.frame[name]) for name in keep} if chunk.frame is not None else {}
+    columns = dict(chunk.kept)
     names = pyarrow.array(model.classes.names)
     columns["label"] = names.take(pyarrow.array(codes))
     # The digits beyond float32 are noise of the solver; a score beyond its range stays a number.
-    columns["score"] = pyarrow.array(np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE).astype(np.float32))
+    columns["score"] = pyarrow.array(
+        np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE).astype(np.float32)
+    )
     columns["above"] = pyarrow.array(is_above)
     if model.probability is not None:
         columns["probability"] = pyarrow.array(model.probability.of(scores).astype(np.float32))
@@ -221,18 +281,29 @@ def _without_formulas(table: Any) -> Any:
     from pyarrow import compute
 
     for number, name in enumerate(table.column_names):
-        if pyarrow.types.is_string(table.column(name).type) or pyarrow.types.is_large_string(table.column(name).type):
+        if pyarrow.types.is_string(table.column(name).type) or pyarrow.types.is_large_string(
+            table.column(name).type
+        ):
             safe = compute.replace_substring_regex(table.column(name), r"^([=+\-@\t\r])", r"'\1")
             table = table.set_column(number, name, safe)
     return table
 
 
 @contextmanager
-def _writer(path: Path, suffix: str) -> Iterator[Any]:
-    """Give a function that writes a table; all tables have the columns of the first."""
+def _writer(path: Path, out: Path) -> Iterator[Any]:
+    """Give a function that writes a table; all tables have the columns of the first.
+
+    `out` is the name that the file will have.
+    """
+    import pyarrow
+
+    suffix = out.suffix.lower()
     opened: list[Any] = []
+    schemas: dict[str, Any] = {}
 
     def write(table: Any) -> None:
+        if suffix != ".parquet":
+            table = _as_text_columns(table, out)
         if not opened and suffix == ".parquet":
             from pyarrow import parquet
 
@@ -240,9 +311,16 @@ def _writer(path: Path, suffix: str) -> Iterator[Any]:
         elif not opened:
             from pyarrow import csv
 
-            options = csv.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",", quoting_style="needed")
+            options = csv.WriteOptions(
+                delimiter="\t" if suffix == ".tsv" else ",", quoting_style="needed"
+            )
             opened.append(csv.CSVWriter(stream, table.schema, write_options=options))
-        opened[0].write_table(table.cast(opened[0].schema) if opened and suffix == ".parquet" else table)
+        schema = schemas.setdefault("first", table.schema)
+        try:
+            opened[0].write_table(table.cast(schema))
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
+            reason = f"a column that is kept has not the same type in all rows ({error})"
+            raise fault(out, reason, "Leave it out of `keep`") from None
 
     with open(path, "wb") as stream:  # Arrow itself opens no file whose name is not UTF-8
         try:
@@ -250,3 +328,25 @@ def _writer(path: Path, suffix: str) -> Iterator[Any]:
         finally:
             for writer in opened:
                 writer.close()
+
+
+def _as_text_columns(table: Any, out: Path) -> Any:
+    """Return a table that can be written as text; a fault where a kept column can't be."""
+    import pyarrow
+    from pyarrow import types
+
+    for number, field in enumerate(table.schema):
+        is_bytes = "binary" in str(field.type)
+        if types.is_float16(field.type):  # PyArrow before 17 can neither write nor cast them
+            wider = pyarrow.array(table.column(number).to_pandas().astype(np.float32))
+            table = table.set_column(number, field.name, wider)
+        if not is_bytes and not types.is_nested(field.type) and "view" not in str(field.type):
+            continue
+        try:
+            column = table.column(number).cast(pyarrow.string())
+        except pyarrow.ArrowException:
+            reason = f"column {field.name!r} holds {field.type}, which a text file can't hold"
+            remedy = "Write to a .parquet file, or leave the column out of `keep`"
+            raise fault(out, reason, remedy) from None
+        table = table.set_column(number, field.name, column)
+    return table

@@ -1,8 +1,10 @@
-"""Files -> the rows to learn from: the features as they are, the class of each labeled row, and notes.
+"""Files -> the rows to learn from: the features as they are, the class of each labeled row, and
+notes.
 
-Several files make one table: the rows of later files follow those of the first and must have its columns. An unlabeled
-row that occurs again with a label (a row that `suggest` wrote and a person labeled) is used once, with its label. A
-column "drawn" says which labels are a random sample (`semisvm.tables.training`); it is never a feature.
+Several files make one table: the rows of later files follow those of the first and must have its
+columns. An unlabeled row that occurs again with a label (a row that `suggest` wrote and a person
+labeled) is used once, with its label. A column "drawn" says which labels are a random sample
+(`semisvm.tables.training`); it is never a feature.
 """
 
 from __future__ import annotations
@@ -16,11 +18,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from semisvm.columns.cells import TRUTH_WORDS, CellError, Type, text_type
+from semisvm.columns.kinds import parse_types
+from semisvm.columns.table import Columns, read_table
 from semisvm.errors import DataError, counted, fault
 from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import label_texts, settle_classes, settle_spelling, unmark
-from semisvm.tables.column_facts import ColumnFacts, facts_of
-from semisvm.tables.columns import TRUTH_WORDS, Column, Type, parse_types, remark_on, settle_columns
 from semisvm.tables.folders import join_frames
 from semisvm.tables.read import RowReader, open_rows
 from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways, say_blank, say_chosen
@@ -48,17 +51,19 @@ def read_training(
     unlabeled_data   files of further rows, all unlabeled
     positive         of two classes, the positive one; by default the one with fewer labels
     drop, types      columns to leave out; what columns are: "number", "category", "date" or "text"
-    drawn            the column that says how labeled rows were drawn: "at random" (or empty), "by doubt" or "by
-                     campaign"; by default a column called "drawn" that has only these words
+    drawn            the column that says how labeled rows were drawn: "at random" (or empty), "by
+                     doubt" or "by campaign"; by default a column called "drawn" that has only these
+                     words
     decimal          the mark that ends the whole part of numbers such as "1.234,56" or "NT$ 3,913"
-    spelling         whether labels that differ only by case or spaces are one class: "same", "exact", or "ask", which
-                     is an error where there are such labels
+    spelling         whether labels that differ only by case or spaces are one class: "same",
+                     "exact", or "ask", which is an error where there are such labels
 
     A file that can't be read as asked is a DataError; the message says where, why, and what to do.
     """
     import pandas
 
-    files, more = [open_rows(path) for path in paths], [open_rows(path) for path in unlabeled_data]
+    files = [open_rows(path) for path in paths]
+    more = [open_rows(path) for path in unlabeled_data]
     first = files[0]
     if first.names is None:
         return _read_matrices(files, more, target, unlabeled, positive)
@@ -70,39 +75,57 @@ def read_training(
     unread = {name for name in drop if not first.may_read(name)}
     parts = [_read_table(first, None, target, ways, unread, must_be=drawn is not None)]
     features = list(parts[0].frame.columns)
-    parts += [_read_table(file, features, target, ways, must_be=drawn is not None) for file in files[1:]]
+    parts += [
+        _read_table(file, features, target, ways, must_be=drawn is not None) for file in files[1:]
+    ]
     parts += [_read_table(file, features, target, [], is_unlabeled=True) for file in more]
     frame = _with_one_truth(join_frames([part.frame for part in parts]))
     at_random = np.concatenate([part.at_random for part in parts])
     texts = unmark([text for part in parts for text in part.texts], unlabeled)
     texts = settle_spelling(texts, first.path, target, spelling)
-    drawn_texts = [text for text, is_drawn in zip(texts, at_random.tolist(), strict=True) if is_drawn]
+    drawn_texts = [
+        text for text, is_drawn in zip(texts, at_random.tolist(), strict=True) if is_drawn
+    ]
     classes = settle_classes(
-        texts, first.path, target, positive=positive, mark=unlabeled, may_be_one_class=True, at_random=drawn_texts
+        texts,
+        first.path,
+        target,
+        positive=positive,
+        mark=unlabeled,
+        may_be_one_class=True,
+        at_random=drawn_texts,
     )
     codes = classes.codes_of(texts)
-    is_blank = (codes < 0) & frame.drop(columns=list(drop), errors="ignore").isna().all(axis=1).to_numpy()
+    is_blank = (codes < 0) & frame.drop(columns=list(drop), errors="ignore").isna().all(
+        axis=1
+    ).to_numpy()
     notes = say_blank(int(is_blank.sum()))
     if is_blank.any():
-        frame, codes, at_random = frame[~is_blank].reset_index(drop=True), codes[~is_blank], at_random[~is_blank]
+        frame = frame[~is_blank].reset_index(drop=True)
+        codes = codes[~is_blank]
+        at_random = at_random[~is_blank]
     if len(parts) > 1:
         keys = pandas.util.hash_pandas_object(frame, index=False).to_numpy()
         again = (codes < 0) & np.isin(keys, keys[codes >= 0])
         if again.any():
-            notes.append(f"Used once: {counted(int(again.sum()), 'unlabeled row')} that occur again with a label.")
-            frame, codes, at_random = frame[~again].reset_index(drop=True), codes[~again], at_random[~again]
+            notes.append(
+                f"Used once: {counted(int(again.sum()), 'unlabeled row')} that occur again with a"
+                " label."
+            )
+            frame = frame[~again].reset_index(drop=True)
+            codes = codes[~again]
+            at_random = at_random[~again]
     n_chosen = int(((codes >= 0) & ~at_random).sum())
     n_labeled = int((codes >= 0).sum())
     notes += say_chosen(n_chosen, n_labeled, n_labeled)
-    facts = {str(name): facts_of(frame[name], decimal) for name in frame.columns if name not in drop}
-    columns, about = settle_features(first.path, facts, wanted, decimal, drop)
+    features = frame.drop(columns=list(drop), errors="ignore")
+    rows, about = settle_features(first.path, features, wanted, decimal, drop)
     return Training(
         name=printable_name(first.path),
         target=target,
-        rows=frame[[column.name for column in columns]],
+        rows=rows,
         codes=codes,
         classes=classes,
-        columns=columns,
         at_random=at_random if n_chosen else None,
         **about | {"notes": notes + about["notes"]},
     )
@@ -116,23 +139,34 @@ def check_request(
     types: Mapping[str, str],
     decimal: str | None,
 ) -> tuple[str, dict[str, Type]]:
-    """Return the target and the types; a fault where what is said about columns makes no sense for a file or folder.
+    """Return the target and the types; a fault where what is said about columns makes no sense for
+    a file or folder.
 
     `first` is the file, or the first of the folder at `path`.
     """
     if decimal not in (None, ".", ","):
-        raise DataError(f"`decimal` is the mark that ends the whole part of numbers, '.' or ','; got {decimal!r}.")
+        raise DataError(
+            "`decimal` is the mark that ends the whole part of numbers, '.' or ','; got"
+            f" {decimal!r}."
+        )
     if target is None:
         raise fault(path, "the column of the labels is not named", "Set `target` to its name")
     for column in (*drop, *types):
         first.require(column)
     if target in drop:
-        raise fault(path, f"the column {target!r} is the target and can't be left out", "Drop another column")
+        raise fault(
+            path,
+            f"the column {target!r} is the target and can't be left out",
+            "Drop another column",
+        )
     return target, parse_types(types)
 
 
-def columns_of_ways(files: Sequence[RowReader], drawn: str | None, taken: Collection[str], target: str) -> list[str]:
-    """Return the columns that may say how rows were drawn: the one that is asked for, or those of the usual names.
+def columns_of_ways(
+    files: Sequence[RowReader], drawn: str | None, taken: Collection[str], target: str
+) -> list[str]:
+    """Return the columns that may say how rows were drawn: the one that is asked for, or those of
+    the usual names.
 
     A column that is `taken`, because the user drops it or gives it a type, is none of them.
     """
@@ -142,13 +176,17 @@ def columns_of_ways(files: Sequence[RowReader], drawn: str | None, taken: Collec
     if drawn not in there:
         files[0].require(drawn)
     if drawn == target:
-        raise fault(files[0].path, f"the column {target!r} is the target", "Name another column in `drawn`")
+        raise fault(
+            files[0].path, f"the column {target!r} is the target", "Name another column in `drawn`"
+        )
     return [drawn]
 
 
 @dataclass
 class _Part:
-    """One file: its features, its labels as texts, and which rows, if labeled, were drawn at random."""
+    """One file: its features, its labels as texts, and which rows, if labeled, were drawn at
+    random.
+    """
 
     frame: Any
     texts: list[str]
@@ -172,55 +210,86 @@ def _read_table(
     must_be   whether such a column with other words is an error
     """
     if file.names is None:
-        raise fault(file.path, "a file of bare numbers, where the first file is a table", "Convert one of them")
-    names = features if features is not None else [name for name in file.names if name not in {target, *unread}]
+        raise fault(
+            file.path,
+            "a file of bare numbers, where the first file is a table",
+            "Convert one of them",
+        )
+    names = (
+        features
+        if features is not None
+        else [name for name in file.names if name not in {target, *unread}]
+    )
     for name in (*names, *(() if is_unlabeled else (target,))):
         file.require(name)
-    ways = [name for name in ways if name in file.names and (features is None or name not in features)]
-    frames: list[Any] = [chunk.frame for chunk in file.chunks(only=frozenset({*names, target, *ways}))]
+    ways = [
+        name for name in ways if name in file.names and (features is None or name not in features)
+    ]
+    frames: list[Any] = [
+        chunk.frame for chunk in file.chunks(only=frozenset({*names, target, *ways}))
+    ]
     frame = join_frames(frames)
     texts = [""] * len(frame) if is_unlabeled else label_texts(frame[target])
     for name in ways:
         cells = label_texts(frame[name])
-        at_random = read_ways(file.path, name, cells, must_be=must_be) if any(cells) or must_be else None
+        at_random = (
+            read_ways(file.path, name, cells, must_be=must_be) if any(cells) or must_be else None
+        )
         if at_random is not None:
             return _Part(frame[[one for one in names if one != name]], texts, at_random)
     return _Part(frame[names], texts, np.ones(len(frame), dtype=bool))
 
 
 def _with_one_truth(frame: Any) -> Any:
-    """Spell truth values in one way: "true" in Parquet files, "True" in CSV files of pandas, "TRUE" in those of R."""
+    """Spell truth values in one way: "true" in Parquet files, "True" in CSV files of pandas,
+    "TRUE" in those of R.
+    """
     for name in frame.columns:
         words = frame[name].dropna()
-        if words.dtype == "str" and words.isin(TRUTH_WORDS).all() and words.str.lower().nunique() < words.nunique():
+        if (
+            words.dtype == text_type()
+            and words.isin(TRUTH_WORDS).all()
+            and words.str.lower().nunique() < words.nunique()
+        ):
             frame[name] = frame[name].str.lower()
     return frame
 
 
 def printable_name(path: Path) -> str:
-    """Return the name of a file or folder, whatever bytes it is made of, as text that can be written to files."""
+    """Return the name of a file or folder, whatever bytes it is made of, as text that can be
+    written to files.
+    """
     return os.fsencode(path.name).decode("utf-8", errors="replace")
 
 
 def settle_features(
-    path: Path, facts: Mapping[str, ColumnFacts], types: Mapping[str, Type], decimal: str | None, drop: Collection[str]
-) -> tuple[list[Column], dict[str, Any]]:
-    """Decide what the columns of a file or folder are, from facts about those that are not dropped.
+    path: Path,
+    frame: Any,
+    types: Mapping[str, Type],
+    decimal: str | None,
+    drop: Collection[str],
+) -> tuple[Columns, dict[str, Any]]:
+    """Decide what the columns of a file or folder are, and turn their cells into values.
 
-    Returns the columns in use, and what a `Training` says of them: `left_out`, `remarks` and `notes`.
+    Returns the columns in use, and what a `Training` says of them: `left_out`, `remarks` and
+    `notes`.
     """
     try:
-        columns, unused = settle_columns(facts, types, decimal)
+        reading = read_table(frame, types, decimal)
+    except CellError as error:
+        raise error.in_file(path, error.row) from None
     except ValueError as error:
         remedy = "Correct the column, leave it out (`drop`), or set its type to category (`types`)"
         raise fault(path, str(error), remedy) from None
-    if not columns:
-        raise fault(path, "no column is left to learn from", "Add columns that carry information about the rows")
-    remarks = {one.name: remark for one in columns if (remark := remark_on(one, facts[one.name]))}
-    notes = [f"Column {one.name!r} {one.why}: it is left out{one.remedy and f'; {one.remedy}'}." for one in unused]
-    notes += [f"Column {name!r}: {remark}." for name, remark in remarks.items()]
-    left_out = {one.name: one.why for one in unused} | dict.fromkeys(sorted(drop), "was dropped by request")
-    return columns, {"left_out": left_out, "remarks": remarks, "notes": notes}
+    notes = [
+        f"Column {column.name!r} {column.why}: it is left out"
+        f"{column.remedy and f'; {column.remedy}'}."
+        for column in reading.left_out
+    ]
+    notes += [f"Column {name!r}: {remark}." for name, remark in reading.remarks.items()]
+    left_out = {column.name: column.why for column in reading.left_out}
+    left_out |= dict.fromkeys(sorted(drop), "was dropped by request")
+    return reading.columns, {"left_out": left_out, "remarks": reading.remarks, "notes": notes}
 
 
 def _read_matrices(
@@ -231,13 +300,21 @@ def _read_matrices(
     positive: str | None,
 ) -> Training:
     first = files[0]
-    parts, texts = list[Any](), list[str]()
+    parts = list[Any]()
+    texts = list[str]()
     for file in files + unlabeled_files:
         if file.names is not None:
-            raise fault(file.path, f"a table, where {first.path.name} is a file of bare numbers", "Convert one of them")
+            raise fault(
+                file.path,
+                f"a table, where {first.path.name} is a file of bare numbers",
+                "Convert one of them",
+            )
         for chunk in file.chunks():
             if parts and not is_sparse_matrix(chunk.X) and chunk.X.shape[1] != parts[0].shape[1]:
-                reason = f"{counted(chunk.X.shape[1], 'feature')} where {first.path.name} has {parts[0].shape[1]}"
+                reason = (
+                    f"{counted(chunk.X.shape[1], 'feature')} where {first.path.name} has"
+                    f" {parts[0].shape[1]}"
+                )
                 raise fault(file.path, reason, "Give rows of the same features")
             parts.append(chunk.X)
             has_labels = chunk.y is not None and file not in unlabeled_files
@@ -249,11 +326,13 @@ def _read_matrices(
     texts = unmark(texts, mark)
     name = target or ("y" if not is_sparse else "label")
     classes = settle_classes(texts, first.path, name, positive=positive, mark=mark)
-    return Training(printable_name(first.path), name, X, classes.codes_of(texts), classes, None)
+    return Training(printable_name(first.path), name, X, classes.codes_of(texts), classes)
 
 
 def _stack_sparse(parts: list[Any]) -> Any:
-    """Put rows below each other; LIBSVM rows do not say how many features there are, so the widest part does."""
+    """Put rows below each other; LIBSVM rows do not say how many features there are, so the
+    widest part does.
+    """
     parts = [sparse.csr_matrix(part) for part in parts]
     width = max(part.shape[1] for part in parts)
     for part in parts:

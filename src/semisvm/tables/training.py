@@ -1,36 +1,39 @@
-"""What a model is fitted to: the rows, the class of each labeled one, and the rows in the forms that methods take.
+"""What a model is fitted to: the rows, the class of each labeled one, and the rows in the forms
+that methods take.
 
-A form of the rows (encoded in one of several ways, or as columns of numbers and text) is made when it is first asked
-for, from all rows, and parts of it are taken for folds. Nothing in it looks at labels, so it may be made once for all
-folds.
+A form of the rows (encoded in one of several ways, or as columns of numbers and text) is made when
+it is first asked for, from all rows, and parts of it are taken for folds. Nothing in it looks at
+labels, so it may be made once for all folds.
 
-How each labeled row came to be labeled is in the column "drawn" of a table, which is never a feature:
+How each labeled row came to be labeled is in the column "drawn" of a table, which is never a
+feature:
 
     at random     a random sample of all rows, as labels without such a cell are taken to be
     by doubt      `suggest` chose the row because the model was unsure of it
     by campaign   a campaign drew the row: at random, but mostly among rows that the model accepts
 
-Only rows drawn at random set thresholds and enter intervals, audits, comparisons and held-out certificates; the others
-train.
+Only rows drawn at random set thresholds and enter intervals, audits, comparisons and held-out
+certificates; the others train.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semisvm.errors import DataError, counted, fault
+from semisvm.columns.cells import Column
+from semisvm.columns.encoder import MatrixEncoder, TableEncoder
+from semisvm.columns.table import Columns, Schema, as_frame, read_table
+from semisvm.columns.views import LATENT, LETTERS, QUANTILES, STANDARD
+from semisvm.errors import counted, fault
 from semisvm.estimators import Method
 from semisvm.labels import encode
-from semisvm.matrices import is_sparse_matrix
+from semisvm.matrices import is_frame, is_sparse_matrix
 from semisvm.tables.classes import Classes
-from semisvm.tables.column_facts import facts_of
-from semisvm.tables.columns import Column, as_read, settle_columns
-from semisvm.tables.encode import LATENT, LETTERS, QUANTILES, STANDARD, MatrixEncoder, TableEncoder
 from semisvm.tables.methods import Settings, shape_for, takes_columns
 
 if TYPE_CHECKING:
@@ -38,11 +41,16 @@ if TYPE_CHECKING:
 
 Encoder = TableEncoder | MatrixEncoder
 
-COLUMNS = "columns"  # the form of a method that prepares the columns itself
 SHARE_SKEWED = 0.2  # of the number columns, from which on quantiles are worth a try
 LEAST_SKEW = 1.5
-DRAWN_COLUMNS = ("drawn", "how_drawn", "semisvm_drawn")  # `suggest` writes the first that is no feature
-AT_RANDOM, BY_DOUBT, BY_CAMPAIGN = "at random", "by doubt", "by campaign"
+DRAWN_COLUMNS = (
+    "drawn",
+    "how_drawn",
+    "semisvm_drawn",
+)  # `suggest` writes the first that is no feature
+AT_RANDOM = "at random"
+BY_DOUBT = "by doubt"
+BY_CAMPAIGN = "by campaign"
 WAYS = (AT_RANDOM, BY_DOUBT, BY_CAMPAIGN)
 
 
@@ -52,14 +60,29 @@ class Training:
 
     name: str  # of the file
     target: str  # the label column
-    rows: Any  # the features, a DataFrame or a matrix, not yet encoded
-    codes: np.ndarray  # (n,) the class of each row as an index into `classes.names`, -1 for unlabeled rows
+    rows: Any  # the features: `Columns`, or a matrix of bare numbers; or what a model takes
+    codes: (
+        np.ndarray
+    )  # (n,) the class of each row as an index into `classes.names`, -1 for unlabeled rows
     classes: Classes  # of two, the second is the positive class
-    columns: list[Column] | None  # what the columns of a table are; None for files of bare numbers
     notes: list[str] = field(default_factory=list)  # what was noticed while reading
-    at_random: np.ndarray | None = None  # (n,) which rows, if labeled, were labeled as a random sample; None: all
+    at_random: np.ndarray | None = (
+        None  # (n,) which rows, if labeled, were labeled as a random sample; None: all
+    )
     left_out: dict[str, str] = field(default_factory=dict)  # columns that are not used, and why
-    remarks: dict[str, str] = field(default_factory=dict)  # what a person should check about columns in use
+    remarks: dict[str, str] = field(
+        default_factory=dict
+    )  # what a person should check about columns in use
+
+    @property
+    def schema(self) -> Schema | None:
+        """What the columns of a table are; None for bare numbers."""
+        return self.rows.schema if isinstance(self.rows, Columns) else None
+
+    @property
+    def columns(self) -> list[Column] | None:
+        """The columns of a table; None for bare numbers."""
+        return None if self.schema is None else list(self.schema.columns)
 
     @property
     def measures(self) -> np.ndarray:
@@ -70,7 +93,8 @@ class Training:
     def labels(self) -> Any:
         """The class name of each row as a pandas Categorical, missing for unlabeled rows.
 
-        Estimators are fitted on it. Its categories are all classes in their order, so the positive class is the last.
+        Estimators are fitted on it. Its categories are all classes in their order, so the positive
+        class is the last.
         """
         return self.classes.categorical(self.codes)
 
@@ -97,7 +121,10 @@ class Training:
     def features(self) -> list[tuple[str, str, str]]:
         """Return name and type of each feature, and a remark on it or ""."""
         if self.columns is not None:
-            return [(column.name, column.type, self.remarks.get(column.name, "")) for column in self.columns]
+            return [
+                (column.name, column.type, self.remarks.get(column.name, ""))
+                for column in self.columns
+            ]
         if hasattr(self.rows, "columns"):  # a frame as a model takes it
             return [(str(name), str(self.rows[name].dtype), "") for name in self.rows.columns]
         shape: tuple[int, ...] = getattr(self.rows, "shape", ())
@@ -106,11 +133,7 @@ class Training:
 
     def views(self) -> RowForms:
         """Return the rows in the forms that methods take."""
-        return RowForms(self.rows, self._encoder)
-
-    def _encoder(self, view: str, rows: Any) -> TableEncoder | MatrixEncoder:
-        encoder = MatrixEncoder(view=view) if self.columns is None else TableEncoder(self.columns, view=view)
-        return encoder.fit(rows)
+        return RowForms(self.rows)
 
 
 def training_of(X: Any, y: Any, *, pos_label: Any = None, unlabeled: Any = -1) -> Training:
@@ -120,104 +143,114 @@ def training_of(X: Any, y: Any, *, pos_label: Any = None, unlabeled: Any = -1) -
     codes = labels.codes.copy()
     if len(names) == 2:
         counts = np.bincount(codes[codes >= 0], minlength=2)
-        positive = str(pos_label) if pos_label is not None else names[0] if counts[0] < counts[1] else names[1]
+        positive = (
+            str(pos_label)
+            if pos_label is not None
+            else names[0]
+            if counts[0] < counts[1]
+            else names[1]
+        )
         if positive not in names:
             raise ValueError(f"pos_label={pos_label!r} is not a label: there are {names}.")
         if positive == names[0]:
-            names, codes = names[::-1], np.where(codes >= 0, 1 - codes, -1)
-    columns, left_out, rows = None, {}, X
-    if hasattr(X, "columns"):
-        frame = X.rename(columns=str).reset_index(drop=True)
-        rows = frame.assign(**{name: as_read(frame[name]) for name in frame.columns})
-        columns, unused = settle_columns({name: facts_of(rows[name]) for name in rows.columns})
-        left_out = {one.name: one.why for one in unused}
-        rows = rows[[column.name for column in columns]]
+            names = names[::-1]
+            codes = np.where(codes >= 0, 1 - codes, -1)
+    left_out = {}
+    rows: Any = X
+    if is_frame(X):
+        reading = read_table(as_frame(X))
+        rows = reading.columns
+        left_out = {column.name: column.why for column in reading.left_out}
     elif not is_sparse_matrix(X):
         rows = np.asarray(X, dtype=np.float64)
-    return Training("X", "y", rows, codes, Classes(tuple(names), False), columns, left_out=left_out)
+    return Training("X", "y", rows, codes, Classes(tuple(names), False), left_out=left_out)
 
 
 class RowForms:
-    """The rows of a fit, or a part of them, in any form; `encoder_for(view, rows)` returns a fitted encoder."""
+    """The rows of a fit, or a part of them, in the forms that methods take: typed columns, or
+    encoded in one of several views.
+    """
 
-    def __init__(self, rows: Any, encoder_for: Callable[[str, Any], Encoder]):
-        self.rows, self._encoder_for = rows, encoder_for
+    def __init__(self, rows: Any):
+        self.rows = rows
         self._encoders: dict[str, Encoder] = {}
         self._forms: dict[str, Any] = {}
         self._kept: np.ndarray | None = None
-        self._groups: dict[str, list[str]] = {}
 
     def __len__(self) -> int:
         return self.rows.shape[0] if self._kept is None else len(self._kept)
 
     def take(self, rows: np.ndarray) -> RowForms:
         """Return some of the rows; forms are shared."""
-        part = type(self)(self.rows, self._encoder_for)
-        part._encoders, part._forms, part._groups = self._encoders, self._forms, self._groups
+        part = type(self)(self.rows)
+        part._encoders = self._encoders
+        part._forms = self._forms
         part._kept = rows if self._kept is None else self._kept[rows]
         return part
 
     def learn_from(self, rows: np.ndarray) -> RowForms:
-        """Return some of the rows, whose views other than the standard one are learned from them alone: a bound on the
-        time that views take which are only tried.
+        """Return some of the rows, whose views other than the standard one are learned from them
+        alone: a bound on the time that views take which are only tried.
         """
         places = rows if self._kept is None else self._kept[rows]
-        part = type(self)(take_rows(self.rows, places), self._encoder_for)
+        part = type(self)(take_rows(self.rows, places))
         part._encoders = {STANDARD: self.encoder()}
-        part._forms = {
-            name: take_rows(self._forms[name], places) for name in (STANDARD, COLUMNS) if name in self._forms
-        }
-        part._groups = self._groups
+        if STANDARD in self._forms:
+            part._forms = {STANDARD: take_rows(self._forms[STANDARD], places)}
         return part
 
     def encoder(self, view: str = STANDARD) -> Encoder:
         """Return the encoder of a view, fitted to all rows."""
         if view not in self._encoders:
-            self._encoders[view] = self._encoder_for(view, self.rows)
+            kind = TableEncoder if isinstance(self.rows, Columns) else MatrixEncoder
+            self._encoders[view] = kind(view=view).fit(self.rows)
         return self._encoders[view]
 
     def form(self, view: str = STANDARD) -> Any:
-        """Return the rows in one view, encoded; or, for "columns", as a frame of numbers and text."""
+        """Return the rows in one view, encoded."""
         if view not in self._forms:
-            if view == COLUMNS:
-                self._forms[view] = self._columns()
-            else:
-                self._forms[view] = self.encoder(view).transform(self.rows)
+            self._forms[view] = self.encoder(view).encode(self.rows)
         whole = self._forms[view]
         return whole if self._kept is None else take_rows(whole, self._kept)
 
     def for_method(self, method: Method, settings: Settings) -> Any:
         """Return the rows as the method takes them."""
-        return shape_for(method, self.form(COLUMNS if takes_columns(method) else settings.view))
-
-    def _columns(self) -> Any:
-        encoder = self.encoder()
-        if not isinstance(encoder, TableEncoder):
+        if not takes_columns(method):
+            return shape_for(method, self.form(settings.view))
+        if not isinstance(self.rows, Columns):
             return self.form()
-        frame, groups = encoder.typed(self.rows)
-        self._groups |= groups
-        return frame
+        return self.rows if self._kept is None else self.rows[self._kept]
 
-    @property
-    def groups(self) -> dict[str, list[str]] | None:
-        """Names of the columns by kind, where a method was given them; None for bare numbers."""
-        return self._groups or None
+    def encoder_for(self, method: Method, settings: Settings) -> Encoder | None:
+        """Return what encodes the rows for the method; None where it prepares columns itself."""
+        if not takes_columns(method):
+            return self.encoder(settings.view)
+        return None if isinstance(self.rows, Columns) else self.encoder()
+
+    def characters_per_row(self) -> float:
+        """Return the mean length of the text in a row."""
+        if not isinstance(self.rows, Columns):
+            return 0.0
+        rows = self.rows if self._kept is None else self.rows[self._kept]
+        texts = rows.of_type("text").values()
+        return sum(float(np.mean([len(text) for text in cells])) for cells in texts)
 
     def candidates(self) -> list[str]:
         """Return the views that may be better than the standard one for these rows."""
-        encoder = self.encoder()
-        if not isinstance(encoder, TableEncoder):
+        if not isinstance(self.rows, Columns):
             X = self.form()
             return [] if is_sparse_matrix(X) or not _is_skewed(X) else [QUANTILES]
-        found = [LETTERS, LATENT] if any(column.type == "text" for column in encoder.columns_) else []
-        numbers = [column.name for column in encoder.columns_ if column.type == "number"]
-        if numbers and _is_skewed(np.asarray(self.form(COLUMNS)[numbers], dtype=np.float64)):
-            found.append(QUANTILES)
-        return found
+        rows = self.rows if self._kept is None else self.rows[self._kept]
+        views = [LETTERS, LATENT] if rows.of_type("text") else []
+        if rows.of_type("number") and _is_skewed(rows.numbers):
+            views.append(QUANTILES)
+        return views
 
 
 class FolderForms(RowForms):
-    """The sampled rows of a folder, in the one form that all rows have: others would need all rows in memory."""
+    """The sampled rows of a folder. Only the standard view is tried: it keeps the passes over all
+    rows short.
+    """
 
     def candidates(self) -> list[str]:
         """Return nothing: the standard view is the only one."""
@@ -226,9 +259,10 @@ class FolderForms(RowForms):
 
 @dataclass
 class FolderTraining(Training):
-    """What is known of a folder: `rows` and `codes` are those of the sample, the counts are those of all rows."""
+    """What is known of a folder: `rows` and `codes` are those of the sample, the counts are
+    those of all rows.
+    """
 
-    encoder: TableEncoder | None = None
     counts: np.ndarray = field(default_factory=lambda: np.empty(0))
     n_rows: int = 0
     pool: Pool | None = None
@@ -243,7 +277,9 @@ class FolderTraining(Training):
 
     @property
     def class_counts(self) -> dict[str, int]:
-        """Labeled rows per class; where only some of them were drawn at random, these, in the sample."""
+        """Labeled rows per class; where only some of them were drawn at random, these, in the
+        sample.
+        """
         if self.at_random is not None:
             return super().class_counts
         return dict(zip(self.classes.names, self.counts.astype(int).tolist(), strict=True))
@@ -255,12 +291,7 @@ class FolderTraining(Training):
 
     def views(self) -> RowForms:
         """Return the sampled rows in the form that all rows have."""
-        return FolderForms(self.rows, self._known_encoder)
-
-    def _known_encoder(self, view: str, rows: Any) -> TableEncoder:
-        if view != STANDARD or self.encoder is None:
-            raise DataError("A folder is encoded in the standard view only. Give its files one by one for others.")
-        return self.encoder
+        return FolderForms(self.rows)
 
 
 def take_rows(X: Any, rows: Any) -> Any:
@@ -287,31 +318,40 @@ def name_drawn_column(features: Collection[str]) -> str:
 def read_ways(path: Path, column: str, texts: list[str], *, must_be: bool) -> np.ndarray | None:
     """Return which rows are drawn at random; None where the column says something else.
 
-    `texts` are its cells, of which an empty one means "at random". With `must_be`, because the user named the column,
-    another word is an error.
+    `texts` are its cells, of which an empty one means "at random". With `must_be`, because the user
+    named the column, another word is an error.
     """
     for row, words in enumerate(texts):
         if words and words not in WAYS:
             if not must_be:
                 return None
             spelled = ", ".join(map(repr, WAYS))
-            reason = f"row {row + 1}: {words!r} in column {column!r} does not say how the row was drawn"
-            raise fault(path, reason, f"Write one of {spelled}, or leave the cell empty (at random)")
+            reason = (
+                f"row {row + 1}: {words!r} in column {column!r} does not say how the row was drawn"
+            )
+            raise fault(
+                path, reason, f"Write one of {spelled}, or leave the cell empty (at random)"
+            )
     return np.array([words in ("", AT_RANDOM) for words in texts], dtype=bool)
 
 
 def say_blank(n_blank: int) -> list[str]:
-    """Say how many rows have neither a label nor a feature: spreadsheets write such rows below their tables."""
+    """Say how many rows have neither a label nor a feature: spreadsheets write such rows below
+    their tables.
+    """
     return [f"Left out: {counted(n_blank, 'row')} without any value."] if n_blank else []
 
 
 def say_chosen(n_chosen: int, n_seen: int, n_labeled: int) -> list[str]:
-    """Say how many of `n_labeled` labeled rows were not drawn at random, where `n_chosen` of `n_seen` were not."""
+    """Say how many of `n_labeled` labeled rows were not drawn at random, where `n_chosen` of
+    `n_seen` were not.
+    """
     if not n_chosen:
         return []
     n = counted(n_chosen, "labeled row")
     if n_seen < n_labeled:
         n = f"about {round(n_labeled * n_chosen / n_seen):,} of {counted(n_labeled, 'labeled row')}"
     return [
-        f"Not drawn at random: {n}. Such rows train, but no threshold is set on them and nothing is measured on them."
+        f"Not drawn at random: {n}. Such rows train, but no threshold is set on them and nothing is"
+        " measured on them."
     ]

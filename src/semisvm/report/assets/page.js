@@ -5,8 +5,8 @@
   const INK = "var(--ink)", SOFT = "var(--soft)", BLUE = "var(--blue)", ORANGE = "var(--orange)", GRAY = "var(--gray)";
   const FONT = {fontFamily: "inherit", fontSize: "12px", overflow: "visible"};
   const UNSEEN = 640;  /* the width of a chart that is printed but was never on screen */
-  const rate = (value) => (value === null || value === undefined ? "–" : value.toFixed(3));
-  const whole = (value) => (value === null || value === undefined ? "–" : value.toLocaleString("en"));
+  const rate = (value) => (value === null || value === undefined ? "undefined" : value.toFixed(3));
+  const whole = (value) => (value === null || value === undefined ? "not known" : value.toLocaleString("en"));
 
   const short = (value) => (Math.abs(value) >= 10000 ? d3.format("~s")(value) : String(Number(value.toPrecision(4))));
 
@@ -196,7 +196,7 @@
     fill(place, (full) => {
       const width = full < 640 ? divide(place, full, full, 1) : divide(place, full, 260, 2);
       return [
-        titled("Evidence, relative to what certifies", Plot.plot({
+        titled("How near each threshold is to a certificate", Plot.plot({
           style: FONT, width, height: 260, marginLeft: 64, marginRight: 14, marginTop: 10, marginBottom: 38,
           x: {label: "Labels →", labelAnchor: "center", ticks: 5}, y: {label: null, ticks: d3.range(-3, 4), tickFormat: power},
           marks: [

@@ -9,18 +9,27 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from killed_fits import training
-from semisvm import primal
+from semisvm import machines
 from semisvm.cli.commands import commands
 from semisvm.cli.screen import WIDE, Screen, show_first
 from semisvm.decision import Target, measure
 from semisvm.report import render_page
-from semisvm.tables.first_screen import first_screen
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
-from semisvm.tables.summary import DataSummary, FeatureSummary, FitSummary, MethodSummary, ScoreSample
+from semisvm.tables.sentences import first_screen
+from semisvm.tables.summary import (
+    DataSummary,
+    FeatureSummary,
+    FitSummary,
+    MethodSummary,
+    ScoreSample,
+)
+from training_rows import training
 
-JARGON = r"cross-fitted|audit|threshold|empirical|certif(?!y start)|operating point|interval|F1|kernel|SVM|calibrat"
+JARGON = (
+    r"cross-fitted|audit|threshold|empirical|certif(?!y start)|operating"
+    r" point|interval|F1|kernel|SVM|calibrat"
+)
 
 
 def make_summary(scores, sign, target=None, **rest):
@@ -35,9 +44,11 @@ def make_summary(scores, sign, target=None, **rest):
             data=DataSummary("mails.csv", n + 500, n, 500, "spam", features, {}, counts),
             classes=("ham", "spam"),
             positive="spam",
-            method=MethodSummary("auto-kernel", "", ""),
+            method=MethodSummary("autosvc", "", ""),
             operating_points={"spam": point},
-            scores={"spam": ScoreSample(tuple(scores), tuple(sign), "cross-fitted", tuple(scores), 500)},
+            scores={
+                "spam": ScoreSample(tuple(scores), tuple(sign), "cross-fitted", tuple(scores), 500)
+            },
         ),
         **rest,
     )
@@ -49,10 +60,14 @@ def draw(n=200, share=0.1, gap=3.0, shift=1.5, seed=0):
     return rng.normal(size=n) + gap * (sign > 0) - shift, sign
 
 
-@pytest.mark.parametrize("target", [None, Target(min_precision=0.8), Target(min_recall=0.9), Target(0.999, 0.999)])
+@pytest.mark.parametrize(
+    "target", [None, Target(min_precision=0.8), Target(min_recall=0.9), Target(0.999, 0.999)]
+)
 @pytest.mark.parametrize("chance", [None, 0.03, 0.64, 0.99])
 def test_it_is_short_and_free_of_jargon_whatever_came_of_the_fit(target, chance):
-    summary = make_summary(*draw(), target, chances={} if chance is None else {"spam": chance}, is_fair_sample=False)
+    summary = make_summary(
+        *draw(), target, chances={} if chance is None else {"spam": chance}, is_fair_sample=False
+    )
     found = first_screen(summary, "spam.skops", "mails.csv")
     words = " ".join(found.lines)
     assert len(words.split()) <= 120
@@ -65,7 +80,10 @@ def test_it_is_short_and_free_of_jargon_whatever_came_of_the_fit(target, chance)
 
 def test_a_column_that_was_left_out_and_may_be_numbers_is_to_be_checked():
     summary = make_summary(*draw())
-    left_out = {"fee": "is different in every row, and looks like numbers, for example '1.234,56'", "id": "is a key"}
+    left_out = {
+        "fee": "is different in every row, and looks like numbers, for example '1.234,56'",
+        "id": "is a key",
+    }
     summary = replace(summary, data=replace(summary.data, features=(), left_out=left_out))
     assert "Please check the column 'fee'" in " ".join(first_screen(summary).lines)
 
@@ -75,16 +93,19 @@ def test_the_top_of_the_report_has_the_same_words():
     page = re.sub(r"\s+", " ", render_page(summary))
     named = render_page(summary, "spam.skops")
     assert "semisvm label spam.skops mails.csv" in named
-    assert "MODEL" not in named[named.index("In short") :][:2000]
+    assert "MODEL" not in named[named.index("The answer") :][:4000]
     for line in first_screen(summary, remarks="see the notes").lines:
         assert line.replace("'", "&#39;") in page
     assert page.index("Looking for: spam") < page.index("Where the gain comes from")
 
 
 def test_a_command_to_run_next_is_one_line_in_a_narrow_terminal():
-    console = Console(width=40, file=io.StringIO(), force_terminal=True, no_color=True, highlight=False)
+    console = Console(
+        width=40, file=io.StringIO(), force_terminal=True, no_color=True, highlight=False
+    )
     with click.Context(commands):
-        show_first(console, make_summary(*draw()), "models/spam.skops", "data/of/march/mails.csv")
+        answer = first_screen(make_summary(*draw()), "models/spam.skops", "data/of/march/mails.csv")
+        show_first(console, answer)
     lines = console.file.getvalue().splitlines()
     assert lines[-1].endswith("semisvm suggest models/spam.skops data/of/march/mails.csv")
     assert max(len(line) for line in lines[:-1] if "\033" not in line) <= 40
@@ -93,7 +114,8 @@ def test_a_command_to_run_next_is_one_line_in_a_narrow_terminal():
 def test_no_sentence_is_broken_in_a_pipe(capsys):
     summary = make_summary(*draw(), Target(min_precision=0.999, min_recall=0.999))
     with click.Context(commands):
-        show_first(Screen().console, summary, "models/spam.skops", "data/of/march/mails.csv")
+        answer = first_screen(summary, "models/spam.skops", "data/of/march/mails.csv")
+        show_first(Screen().console, answer)
     sentences = first_screen(summary).lines[:-1]
     assert max(map(len, sentences)) > WIDE
     assert len(capsys.readouterr().out.splitlines()) == len(sentences) + 1
@@ -101,7 +123,11 @@ def test_no_sentence_is_broken_in_a_pipe(capsys):
 
 def test_a_chance_is_told_in_tens():
     told = {
-        chance: " ".join(first_screen(make_summary(*draw(), Target(min_recall=0.5), chances={"spam": chance})).lines)
+        chance: " ".join(
+            first_screen(
+                make_summary(*draw(), Target(min_recall=0.5), chances={"spam": chance})
+            ).lines
+        )
         for chance in (0.03, 0.64, 0.99)
     }
     assert "a chance of under 10%" in told[0.03]
@@ -132,18 +158,26 @@ def test_shares_accepted_that_differ_much_are_a_warning():
     sample = summary.scores["spam"]
     other = replace(sample, unlabeled=tuple(np.sort(scores + 1.2)))
     assert "They differ much" not in " ".join(first_screen(summary).lines)
-    assert "They differ much" in " ".join(first_screen(replace(summary, scores={"spam": other})).lines)
+    assert "They differ much" in " ".join(
+        first_screen(replace(summary, scores={"spam": other})).lines
+    )
 
 
 def test_a_fit_of_many_rows_says_in_which_form_it_was_solved(monkeypatch):
-    monkeypatch.setattr(primal, "DENSE_ROWS", 60)
-    monkeypatch.setattr(primal, "DENSE_ROWS_PER_FEATURE", 1)
+    monkeypatch.setattr(machines, "DENSE_ROWS", 60)
+    monkeypatch.setattr(machines, "DENSE_ROWS_PER_FEATURE", 1)
     rows = training(300)
     rows.codes[:] = np.where(np.arange(300) % 3 == 0, 1, 0)
     found = {
-        kernel: fit_model(rows, Settings(kernel=kernel), method="supervised").model.summary
+        kernel: fit_model(rows, Settings(kernel=kernel), method="supervised").summary
         for kernel in ("linear", "rbf")
     }
-    assert any(line.startswith("Many rows: it fits a weighted sum") for line in first_screen(found["linear"]).lines)
-    assert any("primal form, in time and memory linear in the rows" in note for note in found["linear"].notes)
+    assert any(
+        line.startswith("Many rows: it fits a weighted sum")
+        for line in first_screen(found["linear"]).lines
+    )
+    assert any(
+        "primal form, in time and memory linear in the rows" in note
+        for note in found["linear"].notes
+    )
     assert not any("Many rows" in line for line in first_screen(found["rbf"]).lines)

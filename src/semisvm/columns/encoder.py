@@ -1,0 +1,240 @@
+"""`TableEncoder`: a table as one matrix of numbers; `MatrixEncoder`: the same for bare numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from semisvm.columns.cells import LARGEST_NUMBER, Column
+from semisvm.columns.table import Columns, Schema, read_table, user_frame
+from semisvm.columns.views import (
+    LATENT,
+    LETTERS,
+    MATRICES,
+    MOST_QUANTILES,
+    QUANTILES,
+    STANDARD,
+    make_views,
+    plain_output,
+)
+from semisvm.errors import counted
+from semisvm.matrices import as_dense, is_sparse_matrix
+from semisvm.sklearn_private import output_container
+
+SPARSE_BELOW = 0.3  # share of entries that are not zero, up to which encoded rows are sparse
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Encodes tables of mixed columns: numbers, categories, dates, free text, empty cells.
+
+    Parameters
+    ----------
+    columns : list of Column, optional
+        What the columns are; other columns of a table are then ignored. By default the types are
+        found when the encoder is fitted, and a table must later have the same columns, in any
+        order.
+    view : {"standard", "quantiles", "letters", "latent"}, default="standard"
+        How numbers and text are prepared. "standard": numbers are centered and scaled, text is
+        TF-IDF of words. "quantiles": numbers are replaced by normal scores of their ranks.
+        "letters": words and runs of 3 to 5 letters. "latent": 100 singular vectors of these,
+        learned from all rows.
+
+    Attributes
+    ----------
+    columns_ : list of Column
+        The columns in use.
+    left_out_ : dict of {str: str}
+        Columns that were left out, and why.
+    n_features_in_ : int
+        The number of columns of the table.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the columns; only where the table has them.
+
+    See Also
+    --------
+    sklearn.compose.ColumnTransformer : Where the columns are known and each needs its own
+    treatment.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from semisvm import TableEncoder
+    >>> cells = {"size": [1.5, 2.0, None, 7.5], "id": list("abcd")}
+    >>> cells["color"] = ["red", "blue", "red", "red"]
+    >>> table = pd.DataFrame(cells)
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.get_feature_names_out().tolist()
+    ['size', 'size is empty', 'color_blue', 'color_red']
+    >>> encoder.transform(table).shape
+    (4, 4)
+    >>> encoder.left_out_
+    {'id': 'is different in every row'}
+    """
+
+    def __init__(self, columns: list[Column] | None = None, *, view: str = STANDARD):
+        self.columns = columns
+        self.view = view
+
+    def fit(self, X: Any, y: Any = None) -> TableEncoder:
+        """Learn scales, categories and words.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_rows, n_columns)
+            The rows, labeled and unlabeled.
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted encoder.
+        """
+        if self.view not in MATRICES:
+            raise ValueError(
+                f"There is no view {self.view!r}: choose standard, quantiles, letters or latent."
+            )
+        rows = self._read(X, reset=True)
+        self.schema_ = rows.schema
+        self.views_ = make_views(
+            rows,
+            ranks=self.view == QUANTILES,
+            characters=self.view in (LETTERS, LATENT),
+            latent=self.view == LATENT,
+        )
+        matrix = self.views_.matrix(rows, self.view)
+        self.is_sparse_ = bool(
+            is_sparse_matrix(matrix) and matrix.nnz < SPARSE_BELOW * np.prod(matrix.shape)
+        )
+        self.width_ = matrix.shape[1]
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Encode rows.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_rows, n_columns)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_rows, n_encoded)
+            The encoded rows; a DataFrame where `set_output` asks for one.
+        """
+        check_is_fitted(self)
+        matrix = self.encode(self._read(X, reset=False))
+        return matrix if output_container(self) == "default" else as_dense(matrix)
+
+    def encode(self, rows: Any) -> Any:
+        """Return rows as a matrix, whatever `set_output` says.
+
+        Parameters
+        ----------
+        rows : DataFrame or Columns
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_rows, n_encoded)
+            The encoded rows.
+        """
+        matrix = self.views_.matrix(self.schema_.read(rows), self.view)
+        return matrix if self.is_sparse_ else as_dense(matrix)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the encoded columns.
+
+        Parameters
+        ----------
+        input_features : object
+            Ignored: the names are those of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_encoded,)
+            The names.
+        """
+        check_is_fitted(self)
+        return np.array(self.views_.names(self.schema_, self.view), dtype=object)
+
+    @property
+    def columns_(self) -> list[Column]:
+        """The columns in use."""
+        return list(self.schema_.columns)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+    def _read(self, X: Any, *, reset: bool) -> Columns:
+        if not isinstance(X, Columns):
+            X = user_frame(self, X, reset=reset, ignores_others=self.columns is not None)
+        elif reset:
+            X.name_features_of(self)
+        if not reset:
+            return self.schema_.read(X)
+        self.left_out_: dict[str, str] = {}
+        if self.columns is not None:
+            return Schema(tuple(self.columns)).read(X)
+        if isinstance(X, Columns):
+            return X
+        reading = read_table(X)
+        self.left_out_ = {column.name: column.why for column in reading.left_out}
+        return reading.columns
+
+
+class MatrixEncoder(TransformerMixin, BaseEstimator):
+    """Encodes rows of bare numbers: dense columns are scaled or made normal, sparse ones are
+    left as they are.
+    """
+
+    def __init__(self, *, view: str = STANDARD):
+        self.view = view
+
+    @plain_output
+    def fit(self, X: Any, y: Any = None) -> MatrixEncoder:
+        """Learn the scales."""
+        from sklearn.preprocessing import QuantileTransformer, StandardScaler
+
+        self.n_features_in_ = X.shape[1]
+        if not is_sparse_matrix(X) and (large := np.argwhere(np.abs(X) > LARGEST_NUMBER)).size:
+            row, column = large[0].tolist()
+            raise ValueError(
+                f"row {row + 1}: feature {column + 1} is {X[row, column]:g}, beyond"
+                f" {LARGEST_NUMBER:g}, the largest number that can be scaled. Correct it."
+            )
+        self.scaler_: Any = None
+        if not is_sparse_matrix(X):
+            scaler = (
+                QuantileTransformer(
+                    n_quantiles=min(MOST_QUANTILES, X.shape[0]),
+                    output_distribution="normal",
+                    subsample=None,
+                )
+                if self.view == QUANTILES
+                else StandardScaler()
+            )
+            self.scaler_ = scaler.fit(X)
+        return self
+
+    @plain_output
+    def encode(self, X: Any) -> Any:
+        """Encode rows."""
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"rows have {counted(X.shape[1], 'feature')} where the model knows"
+                f" {self.n_features_in_}"
+            )
+        if self.scaler_ is None:
+            return sparse.csr_matrix(X)
+        return self.scaler_.transform(as_dense(X))
+
+    transform = encode

@@ -1,0 +1,291 @@
+"""From typed columns to matrices ("views"), for `AutoSVC` and for `TableEncoder`.
+
+    number      an empty cell becomes the median, and an extra column marks it; then scaled to
+                variance 1 ("standardized"), or mapped by its ranks to a normal distribution
+                ("quantile")
+    date        days, and the position in the year, the week and the day on circles; then scaled
+    category    one column per value, at most 100; the rare values share one; an empty cell is a
+                value
+    text        sublinear TF-IDF of words, and of 3 to 5 characters within words
+
+`Views.of` gives each of these by itself, to members that learn from one of them. `Views.matrix`
+gives all columns side by side. Everything is learned from all rows, never from labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn import config_context
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import (
+    OneHotEncoder,
+    QuantileTransformer,
+    StandardScaler,
+    normalize,
+)
+
+from semisvm.columns.cells import TERM
+from semisvm.columns.characters import HashedCharacters, fit_characters
+from semisvm.columns.table import DATE_PARTS, Columns, Schema
+
+STANDARD = "standard"
+QUANTILES = "quantiles"
+LETTERS = "letters"
+LATENT = "latent"
+MATRICES = (STANDARD, QUANTILES, LETTERS, LATENT)  # what `Views.matrix` can give
+MOST_CATEGORIES = 100  # values of a category that have a column of their own
+MOST_TERMS = 50_000  # words, or groups of characters, of a text column
+MOST_QUANTILES = 1_000
+N_LATENT = 100  # directions of latent semantics
+# Five parts of a date vary (the time of day rarely does). Together they count as one number, as a
+# category does.
+WEIGHT_OF_DATE_PARTS = 5**-0.5
+
+# The parts of a view are arrays, whatever the user's configuration says.
+plain_output = config_context(transform_output="default")
+
+
+@dataclass(frozen=True)
+class TextViews:
+    """How a text column becomes numbers; `characters` and `directions` (of words and characters
+    together) are None where no view needs them.
+    """
+
+    words: TfidfVectorizer
+    characters: HashedCharacters | None
+    directions: TruncatedSVD | None
+
+    def of(self, texts: np.ndarray) -> dict[str, Any]:
+        """TF-IDF of words and of characters."""
+        views = {"words": self.words.transform(texts)}
+        if self.characters is not None:
+            views["characters"] = self.characters.transform(texts)
+        return views
+
+    def matrix(self, texts: np.ndarray, view: str) -> Any:
+        """One matrix, with rows of length 1."""
+        return self.joined(self.of(texts), view)
+
+    def joined(self, views: dict[str, Any], view: str) -> Any:
+        """The same, from the two parts."""
+        if view not in (LETTERS, LATENT):
+            return views["words"]
+        both = normalize(sparse.hstack([views["words"], views["characters"]], format="csr"))
+        if view == LETTERS:
+            return both
+        if self.directions is None:  # too few texts or terms
+            return both.toarray()
+        return normalize(self.directions.transform(both))
+
+    def names(self, view: str) -> list[str]:
+        """The columns of that matrix."""
+        terms = self.words.get_feature_names_out().tolist()
+        if self.characters is not None and view in (LETTERS, LATENT):
+            terms += [f"characters {place}" for place in self.characters.places.tolist()]
+        if view == LATENT and self.directions is not None:
+            return [f"direction {k}" for k in range(self.directions.components_.shape[0])]
+        return terms
+
+
+@dataclass(frozen=True)
+class Views:
+    """What makes the views of rows: all None for points.
+
+    imputer, scaler   for numbers and dates, and the marks of empty cells
+    ranks             for numbers, None where no view needs it
+    encoder           for categories
+    texts             by the name of the text column; "" where rows are texts
+    """
+
+    imputer: SimpleImputer | None
+    scaler: StandardScaler | None
+    ranks: QuantileTransformer | None
+    encoder: OneHotEncoder | None
+    texts: dict[str, TextViews]
+
+    @plain_output
+    def of(self, rows: Any, ready: dict[str, dict[str, Any]] | None = None) -> dict[str, Any]:
+        """The views of a table (`Columns`), of texts, or of points, by name; those of texts may be
+        there already, by column.
+        """
+        ready = ready or {}
+        if not isinstance(rows, Columns):
+            return ready.get("") or self.texts[""].of(rows) if self.texts else {"rows": rows}
+        views: dict[str, Any] = {}
+        if self.scaler is not None or self.encoder is not None:
+            standardized, quantile = self._numbers(rows)
+            categories = self._categories(rows).toarray()
+            views["standardized"] = np.hstack([standardized, categories])
+            views["quantile"] = np.hstack([quantile, categories])
+        for name, texts in rows.of_type("text").items():
+            for view, matrix in (ready.get(name) or self.texts[name].of(texts)).items():
+                views[f"{view} of {name}"] = matrix
+        return views
+
+    @plain_output
+    def matrix(self, rows: Columns, view: str = STANDARD) -> np.ndarray | sparse.csr_matrix:
+        """All columns side by side; sparse where there are categories or text."""
+        standardized, quantile = self._numbers(rows)
+        numbers = quantile if view == QUANTILES else standardized
+        if self.encoder is None and not self.texts:
+            return numbers
+        parts = [sparse.csr_matrix(numbers), self._categories(rows)]
+        parts += [
+            self.texts[name].matrix(texts, view) for name, texts in rows.of_type("text").items()
+        ]
+        return sparse.hstack(parts, format="csr")
+
+    def names(self, schema: Schema, view: str = STANDARD) -> list[str]:
+        """The names of the columns of that matrix."""
+        of_type = {
+            type: [column.name for column in schema.columns if column.type == type]
+            for type in ("number", "date", "category")
+        }
+        names = of_type["number"] + [
+            f"{name} ({part})" for name in of_type["date"] for part in DATE_PARTS
+        ]
+        if self.imputer is not None:
+            names += [f"{names[j]} is empty" for j in self._marks()]
+        if self.encoder is not None:
+            names += self.encoder.get_feature_names_out(of_type["category"]).tolist()
+        for name, text in self.texts.items():
+            names += [f"{name}: {term}" for term in text.names(view)]
+        return names
+
+    def _numbers(self, rows: Columns) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers, dates and marks of empty cells: standardized, and with normal scores of the
+        ranks of numbers.
+        """
+        if self.imputer is None or self.scaler is None:
+            return np.empty((len(rows), 0)), np.empty((len(rows), 0))
+        numbers = rows.numbers
+        d = numbers.shape[1]
+        filled = self.imputer.transform(np.hstack([numbers, rows.dates]))
+        standardized = self.scaler.transform(filled)
+        n_columns = self.imputer.n_features_in_
+        is_date = np.concatenate([np.arange(n_columns), self._marks()]) >= d
+        standardized[:, is_date] *= WEIGHT_OF_DATE_PARTS
+        if self.ranks is None:
+            return standardized, standardized
+        return standardized, np.hstack([self.ranks.transform(filled[:, :d]), standardized[:, d:]])
+
+    def _marks(self) -> np.ndarray:
+        """The columns of numbers and dates that had an empty cell at the fit."""
+        assert self.imputer is not None
+        return self.imputer.indicator_.features_
+
+    def _categories(self, rows: Columns) -> sparse.csr_matrix:
+        if self.encoder is None:
+            return sparse.csr_matrix((len(rows), 0))
+        return self.encoder.transform(rows.categories)
+
+
+def make_views(
+    rows: Any, *, ranks: bool = True, characters: bool = True, latent: bool = False
+) -> Views:
+    """Learn how rows become numbers: a table, texts, or points; the keywords say which views are
+    needed.
+    """
+    return _learn_views(rows, ranks, characters, latent)[0]
+
+
+def make_views_of(rows: Any) -> tuple[Views, dict[str, Any]]:
+    """Learn how rows become numbers, and make the views of these rows; each text is read once."""
+    views, ready = _learn_views(rows, ranks=True, characters=True, latent=False)
+    return views, views.of(rows, ready)
+
+
+@plain_output
+def _learn_views(
+    rows: Any, ranks: bool, characters: bool, latent: bool
+) -> tuple[Views, dict[str, dict[str, Any]]]:
+    """What makes the views, and by text column its words and characters."""
+    if not isinstance(rows, Columns):
+        is_text = isinstance(rows, np.ndarray) and rows.dtype == object
+        learned = {"": _text_views(rows, characters, latent)} if is_text else {}
+        texts = {name: views for name, (views, _) in learned.items()}
+        return Views(None, None, None, None, texts), {name: one[1] for name, one in learned.items()}
+    imputer = scaler = quantiles = encoder = None
+    numbers = np.hstack([rows.numbers, rows.dates])
+    if numbers.shape[1]:
+        imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+        filled = imputer.fit_transform(numbers)
+        scaler = StandardScaler().fit(filled)
+        d = rows.numbers.shape[1]
+        if ranks and d:
+            quantiles = QuantileTransformer(
+                n_quantiles=min(MOST_QUANTILES, len(rows)),
+                output_distribution="normal",
+                subsample=None,
+            ).fit(filled[:, :d])
+    categories = rows.categories
+    if categories.shape[1]:
+        encoder = OneHotEncoder(
+            handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES
+        ).fit(categories)
+    learned = {
+        name: _text_views(cells, characters or latent, latent)
+        for name, cells in rows.of_type("text").items()
+    }
+    texts = {name: views for name, (views, _) in learned.items()}
+    return (
+        Views(imputer, scaler, quantiles, encoder, texts),
+        {name: ready for name, (_, ready) in learned.items()},
+    )
+
+
+def _text_views(
+    texts: np.ndarray, characters: bool, latent: bool
+) -> tuple[TextViews, dict[str, Any]]:
+    """How a text column becomes numbers, and its words and characters as numbers."""
+    words, of_words = _learn_terms(_learn_words, texts)
+    if not characters:
+        return TextViews(words, None, None), {"words": of_words}
+    groups, of_characters = _learn_terms(_learn_characters, texts)
+    views = TextViews(words, groups, None)
+    ready = {"words": of_words, "characters": of_characters}
+    if not latent:
+        return views, ready
+    both = views.joined(ready, LETTERS)
+    n_directions = min(N_LATENT, both.shape[0] - 1, both.shape[1] - 1)
+    if n_directions < 2:
+        return views, ready
+    directions = TruncatedSVD(n_directions, n_iter=3, random_state=0).fit(both)
+    return TextViews(words, groups, directions), ready
+
+
+def _learn_terms(learn: Callable[[np.ndarray, int, float], Any], texts: np.ndarray) -> Any:
+    """Terms of at least two texts and at most half of them; all terms where that leaves none."""
+    for least, most in ((2, 0.5), (1, 1.0)):
+        try:
+            return learn(texts, least, most)
+        except ValueError:
+            continue
+    raise ValueError("No text holds a word: every string is empty.")
+
+
+def _learn_characters(texts: np.ndarray, least: int, most: float) -> tuple[HashedCharacters, Any]:
+    return fit_characters(texts, least, most, MOST_TERMS)
+
+
+def _learn_words(texts: np.ndarray, least: int, most: float) -> tuple[TfidfVectorizer, Any]:
+    vectorizer = TfidfVectorizer(
+        sublinear_tf=True,
+        min_df=least,
+        max_df=most,
+        max_features=MOST_TERMS,
+        dtype=np.float64,
+        analyzer="word",
+        token_pattern=TERM,
+    )
+    matrix = vectorizer.fit_transform(texts)
+    # Plain numbers: a model file has one entry for each of NumPy's.
+    vectorizer.vocabulary_ = {term: int(number) for term, number in vectorizer.vocabulary_.items()}
+    return vectorizer, matrix

@@ -1,0 +1,381 @@
+"""Pictures for notebooks: precision against recall over all thresholds, and the evidence of a
+campaign.
+
+The colors are those of Okabe and Ito, which people with any kind of color vision can tell apart.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from semisvm.campaign import Campaign, CampaignSummary, summarize_campaign
+from semisvm.decision import OperatingPoint, Target, binomial_interval, measure
+from semisvm.decision.counts import count_all, precision, recall
+from semisvm.report.charts import ScoredRows, read_scores, score_estimator
+from semisvm.tables.sentences import price_left, verdict
+from semisvm.tables.summary import FitSummary
+
+BLUE, ORANGE, GRAY, INK = "#0072B2", "#D55E00", "#7F7F7F", "#1A2027"
+EVIDENCE_TITLE = "How near each threshold is to a certificate"
+PRICE_TITLE = "Labels that are still needed, about"
+NO_MATPLOTLIB = 'matplotlib is not installed; get it with: pip install "semisvm[plots]"'
+
+
+def pyplot() -> Any:
+    """Return matplotlib's pyplot, or raise an ImportError that says how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError(NO_MATPLOTLIB) from None
+    return plt
+
+
+def axes_to_draw_on(ax: Any) -> Any:
+    """Return the axes that were given, or new ones."""
+    return pyplot().subplots()[1] if ax is None else ax
+
+
+class OperatingPointDisplay:
+    """Precision against recall, with the operating point; made by `from_estimator`, `from_summary`
+    or `from_scores`.
+
+    Parameters
+    ----------
+    precision, recall : ndarray of shape (k,)
+        The curve, one entry per threshold.
+    low, high : ndarray of shape (k,)
+        The exact interval of precision at each threshold.
+    point : OperatingPoint
+        The threshold in use, with its target.
+    name : str, default=""
+        For the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+        The axes, after `plot`.
+    figure_ : matplotlib.figure.Figure
+        Their figure.
+    line_ : matplotlib.lines.Line2D
+        The curve.
+    point_ : matplotlib.container.ErrorbarContainer or None
+        The operating point with its intervals; None where its precision is undefined.
+    """
+
+    def __init__(
+        self, *, precision, recall, low, high, point: OperatingPoint, name: str = ""
+    ) -> None:
+        self.precision = precision
+        self.recall = recall
+        self.low = low
+        self.high = high
+        self.point = point
+        self.name = name
+
+    @classmethod
+    def from_scores(
+        cls,
+        scores: ArrayLike,
+        sign: ArrayLike,
+        *,
+        point: OperatingPoint | None = None,
+        threshold: float = 0.0,
+        target: Target | None = None,
+        confidence: float = 0.9,
+        name: str = "",
+        ax: Any = None,
+        **line: Any,
+    ) -> Self:
+        """Draw from scores and true signs.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Scores of labeled rows.
+        sign : array-like of shape (n,)
+            Their true classes, +1 or -1.
+        point : OperatingPoint, optional
+            The operating point to mark. By default `threshold` is measured on these rows.
+        threshold : float, default=0.0
+            The threshold in use.
+        target : Target, optional
+            What it is judged by; by default F1.
+        confidence : float, default=0.9
+            Of the intervals.
+        name : str, default=""
+            For the legend.
+        ax : matplotlib.axes.Axes, optional
+            By default new ones.
+        **line : dict
+            Passed to matplotlib's `plot`.
+
+        Returns
+        -------
+        display
+            The display, drawn.
+        """
+        curve = count_all(scores, sign)
+        point = point or measure(scores, sign, threshold, target=target, confidence=confidence)
+        accepts_some = curve.counts.accepted > 0
+        low, high = binomial_interval(curve.counts.tp, curve.counts.accepted, point.confidence)
+        display = cls(
+            precision=precision(curve.counts)[accepts_some],
+            recall=recall(curve.counts)[accepts_some],
+            low=low[accepts_some],
+            high=high[accepts_some],
+            point=point,
+            name=name,
+        )
+        return display.plot(ax, **line)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        pos_label: Any = None,
+        ax: Any = None,
+        **style: Any,
+    ) -> Self:
+        """Draw from a fitted estimator: on the rows it was calibrated on, or on X and y.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted `PreferenceSVC`, another classifier with a decision function, or a Pipeline
+            that ends in one.
+        X, y : array-like, optional
+            Rows and labels. By default the rows the operating point was chosen on.
+        pos_label : label, optional
+            The class to draw; needed for more than two.
+        ax : matplotlib.axes.Axes, optional
+            By default new ones.
+        **style : dict
+            As for `plot`.
+
+        Returns
+        -------
+        display
+            The display, drawn.
+        """
+        return cls._from_rows(score_estimator(estimator, X, y, pos_label=pos_label), ax, **style)
+
+    @classmethod
+    def from_summary(
+        cls, summary: FitSummary, *, pos_label: str | None = None, ax: Any = None, **style: Any
+    ) -> Self:
+        """Draw from the summary of a fit.
+
+        Parameters
+        ----------
+        summary : FitSummary
+            With scores.
+        pos_label : label, optional
+            The class to draw; needed for more than two.
+        ax : matplotlib.axes.Axes, optional
+            By default new ones.
+        **style : dict
+            As for `plot`.
+
+        Returns
+        -------
+        display
+            The display, drawn.
+        """
+        return cls._from_rows(read_scores(summary, pos_label), ax, **style)
+
+    @classmethod
+    def _from_rows(cls, rows: ScoredRows, ax: Any, **style: Any) -> Self:
+        return cls.from_scores(
+            rows.scores,
+            rows.sign,
+            point=rows.point,
+            threshold=rows.threshold,
+            name=rows.name,
+            ax=ax,
+            **style,
+        )
+
+    def plot(self, ax: Any = None, *, name: str | None = None, **line: Any) -> Self:
+        """Draw the curve and the operating point.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            By default new ones.
+        name : str, optional
+            For the legend; by default the display's own.
+        **line : dict
+            Passed to matplotlib's `plot`.
+
+        Returns
+        -------
+        display
+            The display, drawn.
+        """
+        ax = axes_to_draw_on(ax)
+        style = {
+            "color": BLUE,
+            "linewidth": 2,
+            "label": (self.name if name is None else name) or None,
+        } | line
+        (self.line_,) = ax.plot(self.recall, self.precision, **style)
+        share = f"{self.point.confidence:.3g}"
+        ax.fill_between(
+            self.recall,
+            self.low,
+            self.high,
+            color=style["color"],
+            alpha=0.13,
+            linewidth=0,
+            label=f"interval ({share})",
+        )
+        for least, draw in (
+            (self.point.target.min_precision, ax.axhline),
+            (self.point.target.min_recall, ax.axvline),
+        ):
+            if least is not None:
+                draw(least, color=GRAY, linestyle="--", linewidth=1.2)
+        self.point_ = None
+        if not math.isnan(self.point.precision.value):
+            self.point_ = self._mark(ax)
+        ax.set(xlabel="recall", ylabel="precision", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        ax.legend(loc="lower left")
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        return self
+
+    def _mark(self, ax: Any) -> Any:
+        """Draw the operating point as a cross as wide and high as its intervals."""
+        found = (self.point.recall, self.point.precision)
+        wings = [np.maximum(0, [[e.value - e.low], [e.high - e.value]]) for e in found]
+        label = (
+            verdict(self.point).headline if self.point.target.is_constrained else "threshold in use"
+        )
+        return ax.errorbar(
+            found[0].value,
+            found[1].value,
+            xerr=wings[0],
+            yerr=wings[1],
+            fmt="o",
+            color=ORANGE,
+            capsize=3,
+            label=label,
+        )
+
+
+class CampaignDisplay:
+    """Evidence against labels, and the price of each threshold; made by `from_campaign` or
+    `from_summary`.
+
+    Parameters
+    ----------
+    campaign : CampaignSummary
+        What came of a campaign.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib.axes.Axes
+        One for each chart, after `plot`.
+    figure_ : matplotlib.figure.Figure
+        Their figure.
+    """
+
+    def __init__(self, campaign: CampaignSummary) -> None:
+        self.campaign = campaign
+
+    @classmethod
+    def from_campaign(cls, campaign: Campaign, *, ax: Any = None) -> CampaignDisplay:
+        """Draw a campaign.
+
+        Parameters
+        ----------
+        campaign : Campaign
+            The campaign.
+        ax : sequence of two matplotlib.axes.Axes, optional
+            One for each chart; by default new ones.
+
+        Returns
+        -------
+        display
+            The display, drawn.
+        """
+        return cls(summarize_campaign(campaign)).plot(ax)
+
+    @classmethod
+    def from_summary(cls, summary: FitSummary, *, ax: Any = None) -> CampaignDisplay:
+        """Draw the campaign that the summary of a model holds.
+
+        Parameters
+        ----------
+        summary : FitSummary
+            Of a model that `semisvm certify apply` wrote.
+        ax : sequence of two matplotlib.axes.Axes, optional
+            One for each chart; by default new ones.
+
+        Returns
+        -------
+        display
+            The display, drawn.
+        """
+        if summary.campaign is None:
+            raise ValueError(
+                "The summary holds no campaign: semisvm certify apply writes a model that has one."
+            )
+        return cls(summary.campaign).plot(ax)
+
+    def plot(self, ax: Any = None) -> CampaignDisplay:
+        """Draw the evidence and the prices.
+
+        Parameters
+        ----------
+        ax : sequence of two matplotlib.axes.Axes, optional
+            One for each chart; by default new ones.
+
+        Returns
+        -------
+        display
+            The display, drawn.
+        """
+        if ax is None:
+            ax = pyplot().subplots(1, 2, figsize=(9, 3.2), layout="constrained")[1]
+        self.axes_ = np.atleast_1d(ax)
+        if self.axes_.size != 2:
+            raise ValueError(f"ax must be 2 axes, evidence and prices, got {self.axes_.size}.")
+        campaign = self.campaign
+        left, right = self.axes_
+        in_legend = set()
+        for path, done in zip(campaign.paths, campaign.certified_at, strict=True):
+            label = "threshold, not certified" if done is None else "threshold, certified"
+            look = {
+                "color": GRAY if done is None else BLUE,
+                "linewidth": 1.0 if done is None else 1.8,
+                "label": None if label in in_legend else label,
+            }
+            in_legend.add(label)
+            left.plot(campaign.labels, 10.0 ** np.array(path), drawstyle="steps-post", **look)
+            if done is not None:
+                left.plot(
+                    done, 10.0 ** path[campaign.labels.index(done)], "o", color=BLUE, markersize=4
+                )
+        left.axhline(1, color=INK, linestyle="--", linewidth=1.2, label="needed")
+        left.legend()
+        left.set(yscale="log", xlabel="labels", title=EVIDENCE_TITLE)
+        needs = [0 if line["is_certified"] else line["forecast"] for line in campaign.thresholds]
+        places = np.arange(len(needs))
+        colors = [BLUE if line["is_certified"] else GRAY for line in campaign.thresholds]
+        right.barh(places, [need or 0 for need in needs], color=colors)
+        for place, (line, need) in enumerate(zip(campaign.thresholds, needs, strict=True)):
+            right.text(need or 0, place, f" {price_left(line)}", va="center", fontsize=8)
+        names = [f"{line['n_accepted']:,}" for line in campaign.thresholds]
+        right.set(yticks=places, yticklabels=names, ylabel="rows accepted", title=PRICE_TITLE)
+        right.set_xlim(0, 1.35 * max([need or 0 for need in needs] + [1]))
+        right.invert_yaxis()
+        self.figure_ = left.figure
+        return self

@@ -1,0 +1,144 @@
+"""Monitors on files: draw rows of each new file to label, and read the answers."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semisvm.campaign import Monitor
+from semisvm.errors import fault
+from semisvm.tables.batches import AnyPath, BatchFormat, read_label_file, write_label_file
+from semisvm.tables.certify import (
+    ROW_COLUMNS,
+    find_positive,
+    own_target,
+    require_digest,
+    score_open_rows,
+)
+from semisvm.tables.column_checks import columns_that_moved
+from semisvm.tables.files import load_table_model, model_digest
+from semisvm.tables.methods import Tell, say_nothing
+from semisvm.tables.model import Model
+
+
+def open_monitor(
+    model_path: AnyPath, state: AnyPath, *, positive: str | None = None, **options: Any
+) -> Monitor:
+    """Go on with the monitor in the file `state`, or begin one where that does not exist.
+
+    Without a target in `options`, which are parameters of `Monitor`, the promise of the model is
+    watched.
+    """
+    if Path(state).exists():
+        monitor = load_monitor(state)
+        require_digest(
+            Path(model_path), model_digest(model_path), monitor.about["model_digest"], "the model"
+        )
+        return monitor
+    model = load_table_model(model_path)
+    label = find_positive(model, positive)
+    options = own_target(model_path, positive, options)
+    monitor = Monitor(
+        0.0,  # the line of the scores that `predict` writes
+        reference=_reference_of(model, label),
+        classes=model.classes.names,
+        pos_label=label,
+        **options,
+    )
+    monitor.about.update(
+        {
+            "model": str(Path(model_path).resolve()),
+            "model_digest": model_digest(model_path),
+            "target": model.target,
+        }
+    )
+    return monitor
+
+
+def load_monitor(state: AnyPath) -> Monitor:
+    """Read the file of a monitor that was begun on files."""
+    monitor = Monitor.load(state)
+    if "model_digest" not in monitor.about:
+        raise fault(
+            state, "this monitor was not begun on files", "Go on in Python: semisvm.Monitor.load"
+        )
+    return monitor
+
+
+def _reference_of(model: Model, positive: str) -> np.ndarray | None:
+    """The scores of unlabeled rows at the fit; None where none are kept."""
+    sample = model.summary.scores.get(positive)
+    if sample is None or not len(sample.unlabeled) or len(model.classes.names) > 2:
+        return None
+    return np.array(sample.unlabeled, dtype=np.float64)
+
+
+def draw_batch(
+    monitor: Monitor,
+    data: AnyPath,
+    n: int,
+    out: AnyPath,
+    *,
+    unlabeled: str | None = None,
+    format: BatchFormat = "csv",
+    force: bool = False,
+    tell: Tell = say_nothing,
+) -> list[str]:
+    """Score the rows of a new file, write rows of it to label, and return which columns moved, in
+    words.
+    """
+    model = load_table_model(monitor.about["model"])
+    scores, is_open = score_open_rows(model, monitor.pos_label, data, unlabeled, tell)
+    if not len(scores):
+        raise fault(data, "there is no row without a label", "Give a file of new rows")
+    drawn = monitor.draw(scores, n)
+    places = np.flatnonzero(is_open)[drawn]
+    rows = model.open(data)
+    names = {*(rows.names or ()), model.target}
+    row_column = next(name for name in ROW_COLUMNS if name not in names)
+    moved = columns_that_moved(
+        model.summary, model.typed_columns(next(iter(model.chunks(rows))).frame)
+    )
+    monitor.batches[-1].about.update(
+        {
+            "data": str(Path(data).resolve()),
+            "row_column": row_column,
+            "numbers": (places + 1).tolist(),
+            "columns_moved": moved,
+        }
+    )
+    if drawn:
+        shuffled = random.SystemRandom().sample(places.tolist(), len(places))
+        write_label_file(
+            model, data, dict.fromkeys(shuffled, ""), out, row_column, format=format, force=force
+        )
+    return moved
+
+
+def read_monitor_answers(monitor: Monitor, path: AnyPath, batch: int | None = None) -> int:
+    """Read a filled-in file of a batch, numbered from 1, by default the last one; return how many
+    answers it holds.
+    """
+    if not monitor.batches:
+        raise fault(path, "the monitor has no batch yet", "Draw one first: semisvm monitor draw")
+    if batch is not None and not 1 <= batch <= len(monitor.batches):
+        raise ValueError(
+            f"There is no batch {batch}: they are numbered 1 to {len(monitor.batches)}."
+        )
+    number = len(monitor.batches) - 1 if batch is None else batch - 1
+    about = monitor.batches[number].about
+    numbers = np.array(about["numbers"])
+    order = np.argsort(numbers)
+    answers, _ = read_label_file(
+        path,
+        numbers[order],
+        monitor.classes or [],
+        about["row_column"],
+        monitor.about["target"],
+    )
+    rows = [monitor.batches[number].drawn[order[place]] for place in answers]
+    monitor.tell(rows, list(answers.values()), batch=number)
+    return len(rows)
