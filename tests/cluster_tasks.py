@@ -1,4 +1,6 @@
-"""A cluster of real processes, and what its workers run: functions that another process can import."""
+"""A cluster of real processes, and what its workers run: functions that another process can
+import.
+"""
 
 import contextlib
 import os
@@ -12,7 +14,12 @@ def start_cluster(n_workers=2, memory_limit="1GB"):
     """A client of worker processes on this machine, one thread each."""
     import distributed
 
-    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "memory_limit": memory_limit}
+    options = {
+        "threads_per_worker": 1,
+        "processes": True,
+        "dashboard_address": ":0",
+        "memory_limit": memory_limit,
+    }
     with (
         warnings.catch_warnings(),
         distributed.LocalCluster(n_workers=n_workers, **options) as cluster,

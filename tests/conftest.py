@@ -6,8 +6,9 @@ import signal
 from functools import partial
 from pathlib import Path
 
-# The workers of a parallel run share the cores, and threads that wait in a loop, as OpenBLAS's and OpenMP's, take them
-# from each other. Read when NumPy is first imported; the workers and the commands that tests start inherit it.
+# The workers of a parallel run share the cores, and threads that wait in a loop, as OpenBLAS's and
+# OpenMP's, take them from each other. Read when NumPy is first imported; the workers and the
+# commands that tests start inherit it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
@@ -23,14 +24,17 @@ from semisvm.dual import advance, host  # before anything is patched: they copy 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
-# A slow machine is no failure; and where nobody is there to look, every run tries the same examples.
+# A slow machine is no failure; and where nobody is there to look, every run tries the same
+# examples.
 settings.register_profile("semisvm", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("semisvm")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def ctrl_c_is_heard():
-    """A process that a shell starts in the background ignores Ctrl-C, its children too: tests that press it need it."""
+    """A process that a shell starts in the background ignores Ctrl-C, its children too: tests
+    that press it need it.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -71,16 +75,22 @@ def cluster():
 
 @pytest.fixture(scope="session")
 def paper_data() -> Path:
-    """Return the folder of the papers' data: SEMISVM_DATA, else ../shared/data beside the repository."""
+    """Return the folder of the papers' data: SEMISVM_DATA, else ../shared/data beside the
+    repository.
+    """
     given = os.environ.get("SEMISVM_DATA")
     folder = Path(given).expanduser() if given else REPOSITORY.parent / "shared" / "data"
     if not folder.is_dir():
-        pytest.skip(f"needs the papers' data, and there is no folder {folder}: set SEMISVM_DATA to it")
+        pytest.skip(
+            f"needs the papers' data, and there is no folder {folder}: set SEMISVM_DATA to it"
+        )
     return folder
 
 
 def _devices() -> list[str]:
-    """Where numerical tests run: the CPU; Triton's interpreter, where TRITON_INTERPRET=1 asks for it; else cuda."""
+    """Where numerical tests run: the CPU; Triton's interpreter, where TRITON_INTERPRET=1 asks
+    for it; else cuda.
+    """
     if all(importlib.util.find_spec(name) for name in ("torch", "triton")):
         if os.environ.get("TRITON_INTERPRET") == "1":
             return ["cpu", "interpreter"]
@@ -94,7 +104,9 @@ WORKING_SETS = "cpu, working sets"
 
 
 def in_working_sets(monkeypatch, size=24) -> None:
-    """Let the CPU solve small problems as it solves large ones, by sets so small that there are many rounds."""
+    """Let the CPU solve small problems as it solves large ones, by sets so small that there are
+    many rounds.
+    """
     monkeypatch.setattr(host, "WHOLE_GRAM_BYTES", -1)
     monkeypatch.setattr(host, "WARM_GRAM_BYTES", -1)
     monkeypatch.setattr(host, "PAIRWISE_WARM_ROWS", -1)
@@ -133,7 +145,9 @@ def solve(device):
 
 
 def pytest_collection_modifyitems(items) -> None:
-    """On the interpreter, where a step takes milliseconds, run the first case of each test; on Windows no POSIX."""
+    """On the interpreter, where a step takes milliseconds, run the first case of each test; on
+    Windows no POSIX.
+    """
     seen = set()
     kept = []
     for item in items:
@@ -151,7 +165,9 @@ def pytest_collection_modifyitems(items) -> None:
 
 @pytest.fixture(autouse=True)
 def no_ctrl_c_before():
-    """Two Ctrl-C within a second end more than a fit: those of one test must not count for the next."""
+    """Two Ctrl-C within a second end more than a fit: those of one test must not count for the
+    next.
+    """
     from semisvm.estimators import progress
 
     progress._interrupted_at = -float("inf")

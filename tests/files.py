@@ -1,9 +1,14 @@
 """Files for tests of readers: written, and made in memory."""
 
 import io
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
+
+from semisvm.tables.label_cells import label_spellings, labels_from_text
+from semisvm.tables.read import open_rows
 
 
 def write(folder, name, content):
@@ -25,3 +30,25 @@ def parquet_bytes(**columns):
     buffer = io.BytesIO()
     pd.DataFrame(columns).to_parquet(buffer)
     return buffer.getvalue()
+
+
+def read_frame(path, numbers=()):
+    """All rows of a file with named columns."""
+    chunks = open_rows(path).chunks(frozenset(numbers))
+    return pd.concat([chunk.frame for chunk in chunks], ignore_index=True)
+
+
+def read_numbers(path, target=None):
+    """All rows of a file of numbers: X, y, and the names of the columns of X."""
+    reader = open_rows(path)
+    if reader.names is None:
+        chunks = list(reader.chunks())
+        stack = sparse.vstack if sparse.issparse(chunks[0].X) else np.vstack
+        X = stack([chunk.X for chunk in chunks])
+        return SimpleNamespace(X=X, y=np.concatenate([chunk.y for chunk in chunks]), names=None)
+    names = tuple(name for name in reader.names if name != target)
+    if target is not None:
+        reader.require(target)
+    frame = read_frame(path, names)
+    y = None if target is None else labels_from_text(label_spellings(frame[target]))
+    return SimpleNamespace(X=frame[list(names)].to_numpy(dtype=float), y=y, names=names)

@@ -7,7 +7,9 @@ import pandas as pd
 
 
 def mixed_table(n=1_200, seed=0, share_labeled=0.15):
-    """Numbers with gaps, dates, few and many categories, free text, a key, and a target that some rows have."""
+    """Numbers with gaps, dates, few and many categories, free text, a key, and a target that
+    some rows have.
+    """
     rng = np.random.default_rng(seed)
     is_spam = rng.random(n) < 0.4
     words = np.array(["win", "prize", "cash", "free", "meeting", "report", "lunch", "notes"])
@@ -17,7 +19,9 @@ def mixed_table(n=1_200, seed=0, share_labeled=0.15):
             "size": np.where(rng.random(n) < 0.1, np.nan, rng.normal(2.0 * is_spam, 1.0)),
             "age": rng.integers(0, 9, n).astype(float),
             "customer_id": rng.permutation(n).astype(float) + 1_000,
-            "sent": pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 500, n), unit="D"),
+            "sent": (
+                pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 500, n), unit="D")
+            ),
             "country": rng.choice(["DE", "FR", "US", "TW"], n),
             "shop": [f"s{number}" for number in rng.geometric(0.02, n)],
             "subject": text,
@@ -36,6 +40,7 @@ def write_parts(frame, folder, n_parts=4, form="parquet"):
     folder.mkdir(parents=True, exist_ok=True)
     ends = np.linspace(0, len(frame), n_parts + 1).astype(int)
     for number, (first, last) in enumerate(pairwise(ends)):
-        part, path = frame.iloc[first:last], folder / f"part-{number:03d}.{form}"
+        part = frame.iloc[first:last]
+        path = folder / f"part-{number:03d}.{form}"
         part.to_parquet(path) if form == "parquet" else part.to_csv(path, index=False)
     return folder

@@ -1,10 +1,12 @@
-"""The problems of the CS4VM paper as it prints them, in w and b: to be solved by Clarabel, or evaluated at a given f.
+"""The problems of the CS4VM paper as it prints them, in w and b: to be solved by Clarabel, or
+evaluated at a given f.
 
     X          (n, p) rows, the kernel is linear
     sign       (n,) labels, 0 where there is none;   guess (n,) the same with guesses for the others
     cost       {+1: c(+1), -1: c(-1)};   C, C_unlabeled the paper's C1, C2
 
-Each class has `least()`, the optimum by Clarabel, and `value(w, b)`, the objective at a w and b, slacks at their best.
+Each class has `least()`, the optimum by Clarabel, and `value(w, b)`, the objective at a w and b,
+slacks at their best.
 """
 
 import clarabel
@@ -19,9 +21,15 @@ def minimize(quadratic, linear, G, h):
     settings.max_threads = 1
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
     settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = settings.reduced_tol_feas = 1e-7
-    P, A = sparse.diags(quadratic, format="csc"), sparse.csc_matrix(G)
-    answer = clarabel.DefaultSolver(P, linear, A, h, [clarabel.NonnegativeConeT(len(h))], settings).solve()
-    assert str(answer.status) in ("Solved", "AlmostSolved"), f"the oracle itself failed: {answer.status}"
+    P = sparse.diags(quadratic, format="csc")
+    A = sparse.csc_matrix(G)
+    answer = clarabel.DefaultSolver(
+        P, linear, A, h, [clarabel.NonnegativeConeT(len(h))], settings
+    ).solve()
+    assert str(answer.status) in (
+        "Solved",
+        "AlmostSolved",
+    ), f"the oracle itself failed: {answer.status}"
     x = np.asarray(answer.x)
     return float(0.5 * x @ (quadratic * x) + linear @ x), x
 
@@ -31,12 +39,18 @@ def hinge(z):
 
 
 class Labeled:
-    """What the three problems share: variables w, b, a slack a labeled row, and `n_more` of their own."""
+    """What the three problems share: variables w, b, a slack a labeled row, and `n_more` of
+    their own.
+    """
 
     n_more = 0
 
     def __init__(self, X, sign, cost, C, C_unlabeled=0.0, guess=None):
-        self.X, self.sign, self.cost, self.C, self.C_unlabeled = X, sign, cost, C, C_unlabeled
+        self.X = X
+        self.sign = sign
+        self.cost = cost
+        self.C = C
+        self.C_unlabeled = C_unlabeled
         self.labeled = np.flatnonzero(sign)
         self.price = C * np.array([cost[int(s)] for s in sign[self.labeled]])
         self.guess = guess
@@ -50,12 +64,15 @@ class Labeled:
         return 0.0
 
     def least(self):
-        p, n = self.X.shape[1], len(self.labeled)
+        p = self.X.shape[1]
+        n = len(self.labeled)
         size = p + 1 + n + self.n_more
-        quadratic, linear = np.zeros(size), np.zeros(size)
+        quadratic = np.zeros(size)
+        linear = np.zeros(size)
         quadratic[:p] = 1.0
         linear[p + 1 : p + 1 + n] = self.price
-        lines, bounds = [], []
+        lines = []
+        bounds = []
         for k, i in enumerate(self.labeled):
             line = np.zeros(size)
             line[: p + 1] = -self.sign[i] * np.append(self.X[i], 1.0)  # 1 - y f <= slack
@@ -80,26 +97,34 @@ class Equation6(Labeled):
         self.negative = np.flatnonzero((self.sign == 0) & (self.guess < 0))
         self.unlabeled = np.flatnonzero(self.sign == 0)
         self.n_more = 2 * len(self.unlabeled)
-        n_plus, n_minus = len(self.positive), len(self.negative)
-        mean_plus, mean_minus = self.X[self.positive].mean(axis=0), self.X[self.negative].mean(axis=0)
+        n_plus = len(self.positive)
+        n_minus = len(self.negative)
+        mean_plus = self.X[self.positive].mean(axis=0)
+        mean_minus = self.X[self.negative].mean(axis=0)
         self.reward_w = n_plus * self.cost[+1] * mean_plus - n_minus * self.cost[-1] * mean_minus
         self.n1 = self.cost[+1] * n_plus + self.cost[-1] * n_minus
         self.n2 = self.cost[+1] * n_plus - self.cost[-1] * n_minus
 
     def value_of_rest(self, w, b):
         f = self.X[self.unlabeled] @ w + b
-        above, below = self.cost[+1] * hinge(f - 1), self.cost[-1] * hinge(-f - 1)
-        return self.C_unlabeled * (above.sum() + below.sum() - (w @ self.reward_w - self.n1 + self.n2 * b))
+        above = self.cost[+1] * hinge(f - 1)
+        below = self.cost[-1] * hinge(-f - 1)
+        return self.C_unlabeled * (
+            above.sum() + below.sum() - (w @ self.reward_w - self.n1 + self.n2 * b)
+        )
 
     def add_rest(self, linear, lines, bounds, first):
-        p, n_unlabeled = self.X.shape[1], len(self.unlabeled)
+        p = self.X.shape[1]
+        n_unlabeled = len(self.unlabeled)
         linear[first:] = self.C_unlabeled
         linear[:p] = -self.C_unlabeled * self.reward_w
         linear[p] = -self.C_unlabeled * self.n2
         for k, i in enumerate(self.unlabeled):
             for side, place in ((+1, first + k), (-1, first + n_unlabeled + k)):
                 line = np.zeros(len(linear))
-                line[: p + 1] = side * self.cost[side] * np.append(self.X[i], 1.0)  # c (side f - 1) <= p
+                line[: p + 1] = (
+                    side * self.cost[side] * np.append(self.X[i], 1.0)
+                )  # c (side f - 1) <= p
                 line[place] = -1.0
                 lines += [line, -np.eye(len(linear))[place]]
                 bounds += [self.cost[side], 0.0]
@@ -113,11 +138,15 @@ class Equation7(Labeled):
 
     def means(self):
         unlabeled = self.sign == 0
-        return self.X[unlabeled & (self.guess > 0)].mean(axis=0), self.X[unlabeled & (self.guess < 0)].mean(axis=0)
+        return self.X[unlabeled & (self.guess > 0)].mean(axis=0), self.X[
+            unlabeled & (self.guess < 0)
+        ].mean(axis=0)
 
     def value_of_rest(self, w, b):
         plus, minus = self.means()
-        return -self.C_unlabeled * min((w @ plus + b) / self.cost[+1], -(w @ minus + b) / self.cost[-1])
+        return -self.C_unlabeled * min(
+            (w @ plus + b) / self.cost[+1], -(w @ minus + b) / self.cost[-1]
+        )
 
     def add_rest(self, linear, lines, bounds, first):
         p = self.X.shape[1]

@@ -1,7 +1,9 @@
-"""The oldest versions of the dependencies that pyproject.toml allows, one per line: `make test-oldest` installs them.
+"""The oldest versions of the dependencies that pyproject.toml allows, one per line:
+`make test-oldest` installs them.
 
-python tests/oldest.py            constraints for pip: numpy==2.0, ...
-python tests/oldest.py --check    fail unless exactly these are installed
+python tests/oldest.py                        constraints for pip: numpy==1.26.*, ...
+python tests/oldest.py --check                fail unless exactly these are installed
+python tests/oldest.py scikit-learn==1.7 ...  constraints for these versions, the rest newest
 """
 
 import re
@@ -11,26 +13,35 @@ from importlib.metadata import version
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
-REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)(?:\[[^]]*\])?>=(?P<oldest>[0-9.]+)")
+REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)(?:\[[^]]*\])?[>=]=(?P<version>[0-9.]+)")
 
 
-def oldest_versions() -> dict[str, str]:
-    """The oldest version of each dependency of a plain install."""
+def oldest_requirements() -> list[str]:
+    """What the library and its command ask for."""
     project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
-    found = [REQUIREMENT.match(requirement) for requirement in project["dependencies"]]
-    return {match["name"]: match["oldest"] for match in found}
+    return [*project["dependencies"], *project["optional-dependencies"]["cli"]]
 
 
-def is_of(installed: str, oldest: str) -> bool:
-    """Whether a version belongs to the oldest one: 2.0.2 to 2.0."""
-    return (installed + ".").startswith(oldest + ".")
+def versions_in(requirements: list[str]) -> dict[str, str]:
+    """The version that each requirement names."""
+    matches = [REQUIREMENT.match(requirement) for requirement in requirements]
+    return {match["name"]: match["version"] for match in matches}
+
+
+def belongs_to(installed: str, wanted: str) -> bool:
+    """Whether a version belongs to the wanted one: 1.26.4 to 1.26."""
+    return (installed + ".").startswith(wanted + ".")
 
 
 if __name__ == "__main__":
+    named = [word for word in sys.argv[1:] if word != "--check"]
+    wanted = versions_in(named or oldest_requirements())
     if "--check" in sys.argv:
         wrong = [
-            f"{name} {version(name)}, not {v}" for name, v in oldest_versions().items() if not is_of(version(name), v)
+            f"{name} {version(name)}, not {wanted[name]}"
+            for name in wanted
+            if not belongs_to(version(name), wanted[name])
         ]
         sys.exit("; ".join(wrong) or 0)
-    for name, oldest in oldest_versions().items():
-        print(f"{name}=={oldest}.*")
+    for name in wanted:
+        print(f"{name}=={wanted[name]}.*")

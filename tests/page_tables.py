@@ -18,7 +18,11 @@ def part(name, first, last="\n## "):
 
 def cells(text):
     """The lines of all tables of a text, cell by cell."""
-    return [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in text.splitlines() if line[:1] == "|"]
+    return [
+        [cell.strip() for cell in line.strip()[1:-1].split("|")]
+        for line in text.splitlines()
+        if line[:1] == "|"
+    ]
 
 
 def agrees(shown, value):
@@ -30,8 +34,11 @@ def agrees(shown, value):
 
 def assert_shown(shown, values):
     """Every number that is shown is the value, rounded."""
-    shown, values = list(shown), list(values)
-    wrong = [(text, value) for text, value in zip(shown, values, strict=True) if not agrees(text, value)]
+    shown = list(shown)
+    values = list(values)
+    wrong = [
+        (text, value) for text, value in zip(shown, values, strict=True) if not agrees(text, value)
+    ]
     assert not wrong, wrong
 
 

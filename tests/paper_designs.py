@@ -1,4 +1,6 @@
-"""The simulated designs of the cluster-SVM paper, drawn with few lines, and the accuracy of a method on them."""
+"""The simulated designs of the cluster-SVM paper, drawn with few lines, and the accuracy of a
+method on them.
+"""
 
 import numpy as np
 
@@ -28,7 +30,9 @@ def draw_b2(n, rng):
 
 
 def mean_accuracy(draw, make, share_hidden, repetitions):
-    """Mean test accuracy over repetitions, each with labels hidden so that every class keeps one."""
+    """Mean test accuracy over repetitions, each with labels hidden so that every class keeps
+    one.
+    """
     return np.mean([one_accuracy(draw, make, share_hidden, r) for r in range(repetitions)])
 
 

@@ -6,10 +6,11 @@ import numpy as np
 
 from semisvm import Campaign
 from semisvm.campaign import summarize_campaign
-from semisvm.decision import Estimate, Target, choose, make_audit
+from semisvm.decision import Estimate, Target, certify, choose
+from semisvm.decision.audit import make_audit
 from semisvm.estimators.progress import RoundRecord
 from semisvm.tables.summary import (
-    ComparisonSummary,
+    Comparison,
     DataSummary,
     FeatureSummary,
     FitSummary,
@@ -19,7 +20,14 @@ from semisvm.tables.summary import (
     Suggestion,
 )
 
-FEATURES = ("mean radius", "mean texture", "mean perimeter", "mean area", "worst concavity", "worst symmetry")
+FEATURES = (
+    "mean radius",
+    "mean texture",
+    "mean perimeter",
+    "mean area",
+    "worst concavity",
+    "worst symmetry",
+)
 
 EMPTY = FitSummary("", "", DataSummary("", 0, 0, 0, ""), (), None, MethodSummary("", "", ""))
 
@@ -31,15 +39,33 @@ def draw_scores(n, positive_share, distance, seed):
     return random.normal(sign * distance / 2, 1.0), sign
 
 
-def answer(seed=0, n_labeled=57, n_unlabeled=512, positive_share=0.37, distance=3.6, level="cross-fitted", **asked):
+def answer(
+    seed=0,
+    n_labeled=57,
+    n_unlabeled=512,
+    positive_share=0.37,
+    distance=3.6,
+    level="cross-fitted",
+    **asked,
+):
     """Operating point, audit and scores for one class."""
     asked = asked or {"min_recall": 0.97}
     scores, sign = draw_scores(n_labeled, positive_share, distance, seed)
     plain, _ = draw_scores(n_labeled, positive_share, 0.85 * distance, seed)
     pool, _ = draw_scores(n_unlabeled, positive_share, distance, seed + 1)
-    point = choose(scores, sign, level=level, **asked)
-    audit = make_audit(Target(**asked), plain, sign, point, "empirical")
-    sample = ScoreSample(tuple(scores.tolist()), tuple(sign.tolist()), level, tuple(pool[:5000].tolist()), n_unlabeled)
+    target = Target(**asked)
+    if level == "certified":
+        point = certify(scores, sign, target)
+    else:
+        point = choose(scores, sign, target, level=level)
+    audit = make_audit(target, plain, sign, point, "empirical")
+    sample = ScoreSample(
+        tuple(scores.tolist()),
+        tuple(sign.tolist()),
+        level,
+        tuple(pool[:5000].tolist()),
+        n_unlabeled,
+    )
     return point, audit, sample
 
 
@@ -82,7 +108,13 @@ def without_answers(n_labeled=57, n_unlabeled=512):
         )
         for k in range(20)
     )
-    parameters = {"C": 1.0, "C_unlabeled": 0.1, "kernel": "rbf", "gamma": "scale", "min_recall": 0.97}
+    parameters = {
+        "C": 1.0,
+        "C_unlabeled": 0.1,
+        "kernel": "rbf",
+        "gamma": "scale",
+        "min_recall": 0.97,
+    }
     return FitSummary(
         title="Breast cancer: malignant or not",
         created="2026-11-15 09:30",
@@ -104,7 +136,12 @@ def without_answers(n_labeled=57, n_unlabeled=512):
             "21 positive labels are few: read the intervals, not the values.",
         ),
         seconds=3.21,
-        versions={"semisvm": "0.2.0", "python": "3.11.7", "numpy": "2.3.1", "scikit-learn": "1.9.0"},
+        versions={
+            "semisvm": "0.2.0",
+            "python": "3.11.7",
+            "numpy": "2.3.1",
+            "scikit-learn": "1.9.0",
+        },
         machine={"system": "Linux", "cores": 2, "memory": "24 GB"},
     )
 
@@ -123,7 +160,7 @@ def make_comparison(sign=1):
         )
         for name, mean in means.items()
     )
-    return ComparisonSummary(
+    return Comparison(
         measure="balanced accuracy" if sign > 0 else "cost",
         methods=methods,
         left_out={"laplacian": "takes no costs"},
@@ -145,7 +182,12 @@ def multiclass_summary(classes=("setosa", "versicolor", "virginica")):
     }
     rounds = tuple(record for name in classes for record in make_rounds(f"{name} vs rest"))
     return replace(
-        without_answers(), classes=tuple(classes), positive=None, title="Irises", rounds=rounds, **answers(found)
+        without_answers(),
+        classes=tuple(classes),
+        positive=None,
+        title="Irises",
+        rounds=rounds,
+        **answers(found),
     )
 
 

@@ -1,9 +1,11 @@
-"""SVMlight's Reuters example, on which runs of transductive and progressive machines are published."""
+"""SVMlight's Reuters example, on which runs of transductive and progressive machines are
+published.
+"""
 
 import numpy as np
 from scipy import sparse
 
-from semisvm.datasets import load
+from studies.data import load
 
 # Rows of the training file that are also among the ten labeled documents.
 LABELED_TWICE = (0, 1, 2, 996, 997, 1001, 1083, 1217, 1512, 1999)
@@ -11,15 +13,25 @@ LABELED_TWICE = (0, 1, 2, 996, 997, 1001, 1083, 1217, 1512, 1999)
 
 def load_reuters(folder):
     """Its four parts by name."""
-    return {part: load(f"reuters-{part}", data_home=folder) for part in ("train", "induction", "test", "transduction")}
+    return {
+        part: load(f"reuters-{part}", data_home=folder)
+        for part in ("train", "induction", "test", "transduction")
+    }
 
 
 def reuters_rows(reuters, n_positive, n_negative):
     """The ten labeled documents, then the first so many of each class in file order."""
-    train, labeled = reuters["train"], reuters["induction"]
+    train = reuters["train"]
+    labeled = reuters["induction"]
     others = np.setdiff1d(np.arange(len(train.y)), LABELED_TWICE)
-    rows = np.sort(np.concatenate([others[train.y[others] == c][:n] for c, n in ((1, n_positive), (0, n_negative))]))
-    return sparse.vstack([labeled.X, train.X[rows]], format="csr"), np.append(labeled.y, np.full(len(rows), -1))
+    rows = np.sort(
+        np.concatenate(
+            [others[train.y[others] == c][:n] for c, n in ((1, n_positive), (0, n_negative))]
+        )
+    )
+    return sparse.vstack([labeled.X, train.X[rows]], format="csr"), np.append(
+        labeled.y, np.full(len(rows), -1)
+    )
 
 
 def errors_on_test(model, reuters):

@@ -14,7 +14,12 @@ SESSION = {
 
 def done_record(task, seed, measures, curves=None):
     """Return the record of a finished cell; it took one second."""
-    made = {"task": task.as_dict(), "seed": seed, "outcome": "done", "date": "2026-01-02T00:00:00"} | SESSION
+    made = {
+        "task": task.as_dict(),
+        "seed": seed,
+        "outcome": "done",
+        "date": "2026-01-02T00:00:00",
+    } | SESSION
     return made | {"measures": {"seconds": 1.0} | measures} | ({"curves": curves} if curves else {})
 
 

@@ -14,11 +14,21 @@ from numpydoc.validate import ERROR_MSGS, validate
 
 PACKAGES = [
     "semisvm",
-    *(f"semisvm.{name}" for name in ("decision", "dual", "primal", "kernels", "model_selection", "report", "datasets")),
+    *(
+        f"semisvm.{name}"
+        for name in (
+            "decision",
+            "dual",
+            "primal",
+            "kernels",
+            "model_selection",
+            "report",
+        )
+    ),
 ]
 
-# What is asked of every docstring: it exists, begins with a sentence, has its sections in order, and describes every
-# parameter (in order, with its type) and what comes back.
+# What is asked of every docstring: it exists, begins with a sentence, has its sections in order,
+# and describes every parameter (in order, with its type) and what comes back.
 CHECKS = {"GL07", "GL08", "SS03", "PR01", "PR02", "PR03", "PR04", "PR07", "RT01", "RT03", "YD01"}
 # What is asked of classes that users make: an example, and what to look at beside it.
 CHECKS_OF_CLASSES = {"SA01", "EX01"}
@@ -42,7 +52,9 @@ def methods_of(cls):
     """Public methods that the library defines, inherited ones included, dataclass fields not."""
     for name, value in inspect.getmembers(cls, inspect.isroutine):
         function = inspect.unwrap(value)
-        if not name.startswith("_") and str(getattr(function, "__module__", "")).startswith("semisvm"):
+        if not name.startswith("_") and str(getattr(function, "__module__", "")).startswith(
+            "semisvm"
+        ):
             yield name
 
 
@@ -77,13 +89,17 @@ def is_estimator(name):
 
 
 def is_not_made_by_users(name):
-    """Whether it is a protocol, an enumeration, or a record whose fields are described as attributes."""
+    """Whether it is a protocol, an enumeration, or a record whose fields are described as
+    attributes.
+    """
     value, method = value_of(name)
     if method or not inspect.isclass(value):
         return False
     if issubclass(value, Enum) or getattr(value, "_is_protocol", False):
         return True
-    described = {part.strip() for entry in ClassDoc(value)["Attributes"] for part in entry.name.split(",")}
+    described = {
+        part.strip() for entry in ClassDoc(value)["Attributes"] for part in entry.name.split(",")
+    }
     return is_dataclass(value) and {field.name for field in fields(value)} <= described
 
 

@@ -19,9 +19,13 @@ def doctests():
     for path in source_files():
         if ">>>" not in path.read_text(encoding="utf-8"):
             continue
-        name = ".".join(["semisvm", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
+        name = ".".join(["semisvm", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(
+            ".__init__"
+        )
         if name not in NEEDS_A_DEVICE:
-            for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name)):
+            for test in doctest.DocTestFinder(exclude_empty=True).find(
+                importlib.import_module(name)
+            ):
                 if test.examples:
                     yield pytest.param(test, id=test.name)
 
@@ -37,5 +41,9 @@ def test_example(test):
 def test_every_public_class_has_an_example():
     import semisvm
 
-    classes = [getattr(semisvm, name) for name in semisvm.__all__ if isinstance(getattr(semisvm, name), type)]
+    classes = [
+        getattr(semisvm, name)
+        for name in semisvm.__all__
+        if isinstance(getattr(semisvm, name), type)
+    ]
     assert not [cls.__name__ for cls in classes if ">>>" not in (cls.__doc__ or "")]

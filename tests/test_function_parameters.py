@@ -1,4 +1,6 @@
-"""Every parameter of public functions and methods is passed by a test; here are those that no other test passes."""
+"""Every parameter of public functions and methods is passed by a test; here are those that no
+other test passes.
+"""
 
 import ast
 import importlib
@@ -16,20 +18,20 @@ from sklearn.linear_model import LogisticRegression
 from report_summaries import binary_summary, draw_scores
 from semisvm import (
     Campaign,
-    PreferenceSVC,
     SemiSupervisedGroupKFold,
     SemiSupervisedKFold,
     SemiSupervisedShuffleSplit,
     SupervisedSVC,
     ThresholdClassifier,
-    TransductiveSVC,
     check_fair_sample,
     decision,
 )
-from semisvm.decision import AcceptedCounts, Target
+from semisvm.decision import Target
+from semisvm.decision.operating_point import judge_without_negatives
+from semisvm.decision.without_negatives import AcceptedCounts, bound_lift, bound_prior
 from semisvm.kernels import make_formula
-from semisvm.model_selection import accuracy_on_labeled_rows
-from semisvm.report import AuditDisplay, OperatingPointDisplay, RoundsDisplay, ScoresDisplay, write_page
+from semisvm.model_selection.scoring import accuracy_on_labeled_rows
+from semisvm.report import OperatingPointDisplay, write_page
 
 
 def two_clouds(n=80, n_labeled=60, seed=0):
@@ -54,7 +56,9 @@ def test_a_campaign_about_the_first_class_takes_its_scores_and_a_given_calibrati
     known = (-model.decision_function(X[:40]), np.where(model.predict(X[:40]) == "a", 1, -1))
     options = {"min_precision": 0.7, "seed": "01"}
     found = Campaign.for_model(model, X, pos_label="a", calibration=known, **options)
-    expected = Campaign(-model.decision_function(X), calibration=known, classes=["a", "b"], pos_label="a", **options)
+    expected = Campaign(
+        -model.decision_function(X), calibration=known, classes=["a", "b"], pos_label="a", **options
+    )
     assert found.draw(20) == expected.draw(20)
     assert found.as_dict()["plan"] == expected.as_dict()["plan"]
     other = (np.linspace(-1, 1, 40), np.repeat([-1, 1], 20))
@@ -68,41 +72,6 @@ def test_a_threshold_may_be_that_of_the_first_class(words):
     model, X = words
     found = ThresholdClassifier.around(model, 0.5, pos_label="a").predict(X)
     assert_array_equal(found, np.where(-model.decision_function(X) > 0.5, "a", "b"))
-
-
-# ---- estimators with a store ----
-
-
-class Nothing:
-    """A store that holds nothing and counts what it is asked."""
-
-    n_asked = 0
-
-    def recall(self, problem, settings):
-        self.n_asked += 1
-
-    def keep(self, problem, found): ...
-
-
-@pytest.mark.parametrize("model", [SupervisedSVC(), TransductiveSVC()], ids=lambda one: type(one).__name__)
-def test_a_fit_with_a_store_takes_weights_and_costs_of_rows(model):
-    X, y, _ = two_clouds()
-    rows = {"sample_weight": 1.0 + np.arange(80) % 3, "sample_cost": 1.0 + np.arange(80) % 2}
-    store = Nothing()
-    stored = model.fit_with_store(X, y, store=store, **rows).decision_function(X)
-    assert store.n_asked > 0
-    assert_array_equal(stored, model.fit(X, y, **rows).decision_function(X))
-    for name in rows:
-        assert np.abs(stored - model.fit(X, y, **rows | {name: None}).decision_function(X)).max() > 1e-6
-
-
-def test_a_fit_with_a_store_is_told_which_labels_are_a_random_sample():
-    X, y, _ = two_clouds(120, 100)
-    model, is_random = PreferenceSVC(min_recall=0.8, random_state=0), np.arange(120) < 60
-    stored = model.fit_with_store(X, y, store=Nothing(), random_sample=is_random)
-    scores, n_measured = stored.decision_function(X), len(stored.calibration_sign_[1])
-    assert_array_equal(scores, model.fit(X, y, random_sample=is_random).decision_function(X))
-    assert n_measured == 60
 
 
 # ---- splitters and checks ----
@@ -119,7 +88,9 @@ def test_splitters_know_another_marker_of_unlabeled_rows(splitter):
     drawn = {"random_state": 0} if splitter is SemiSupervisedShuffleSplit else {}
     marked = splitter(4, unlabeled=7, **drawn)
     expected = list(splitter(4, **drawn).split(X, y, groups))
-    for (train, test), other in zip(marked.split(X, np.where(y == -1, 7, y), groups), expected, strict=True):
+    for (train, test), other in zip(
+        marked.split(X, np.where(y == -1, 7, y), groups), expected, strict=True
+    ):
         assert_array_equal(train, other[0])
         assert_array_equal(test, other[1])
     assert marked.get_n_splits(X, y, groups) == len(expected) == 4
@@ -129,7 +100,9 @@ def test_the_accuracy_leaves_out_rows_with_another_marker():
     X, y, truth = two_clouds()
     model = SupervisedSVC().fit(X, y)
     marked = np.where(y == -1, 7, truth)
-    assert accuracy_on_labeled_rows(model, X, marked, unlabeled=7) == np.mean(model.predict(X[:60]) == truth[:60])
+    assert accuracy_on_labeled_rows(model, X, marked, unlabeled=7) == np.mean(
+        model.predict(X[:60]) == truth[:60]
+    )
 
 
 def test_the_level_of_the_check_is_compared_with_its_p_values():
@@ -137,7 +110,9 @@ def test_the_level_of_the_check_is_compared_with_its_p_values():
     p = check_fair_sample(X, y, n_permutations=39, random_state=0).p_value
     assert 0.02 < p < 0.9
     for level in (0.9 * p, 1.1 * p):
-        assert check_fair_sample(X, y, n_permutations=39, random_state=0, level=level).is_fair == (level < p)
+        assert check_fair_sample(X, y, n_permutations=39, random_state=0, level=level).is_fair == (
+            level < p
+        )
 
 
 # ---- decisions ----
@@ -146,36 +121,46 @@ def test_the_level_of_the_check_is_compared_with_its_p_values():
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95])
 def test_bounds_without_negatives_are_those_of_their_confidence(confidence):
     each = (1 - confidence) / 2
-    found = decision.bound_lift(86, 100, 400, 3000, confidence)
-    half = decision.binomial_interval(86, 100, confidence)[0] / decision.binomial_interval(400, 3000, confidence)[1]
+    found = bound_lift(86, 100, 400, 3000, confidence)
+    half = (
+        decision.binomial_interval(86, 100, confidence)[0]
+        / decision.binomial_interval(400, 3000, confidence)[1]
+    )
     assert beta.ppf(each, 86, 15) / beta.ppf(1 - each, 401, 2600) == pytest.approx(half)
     assert abs(found / half - 1) < 0.1  # the two risks are not halves
-    assert found > decision.bound_lift(86, 100, 400, 3000, confidence + 0.04)
+    assert found > bound_lift(86, 100, 400, 3000, confidence + 0.04)
     rng = np.random.default_rng(0)
-    positive, unlabeled = rng.normal(2, 1, 60), np.append(rng.normal(0, 1, 400), rng.normal(2, 1, 100))
+    positive = rng.normal(2, 1, 60)
+    unlabeled = np.append(rng.normal(0, 1, 400), rng.normal(2, 1, 100))
     bounds = [
-        decision.bound_prior(positive, unlabeled, confidence=one).bound for one in (confidence, confidence + 0.04)
+        bound_prior(positive, unlabeled, confidence=one).bound
+        for one in (confidence, confidence + 0.04)
     ]
     assert 0.2 < bounds[0] < bounds[1]
 
 
-def test_a_target_is_certified_as_by_choose_with_other_rows_for_its_ranks_and_its_pilot():
+def test_a_share_of_rows_to_accept_counts_the_reference():
     scores, sign = draw_scores(200, 0.4, 2.5, 0)
-    pilot, reference = draw_scores(80, 0.4, 2.5, 1), draw_scores(300, 0.4, 2.5, 2)[0]
-    for options in ({"pilot": pilot}, {"reference": reference}, {"confidence": 0.7}):
-        found = decision.choose_for(Target(min_precision=0.8), scores, sign, level="certified", **options)
-        assert found == decision.certify(scores, sign, Target(min_precision=0.8), **options)
-        assert (found.level, found.confidence) == ("certified", options.get("confidence", 0.9))
-    by_rank = decision.choose_for(Target(accept=0.25), scores, sign, reference=reference)
+    reference = draw_scores(300, 0.4, 2.5, 2)[0]
+    by_rank = decision.choose(scores, sign, Target(accept=0.25), reference=reference)
     assert np.mean(reference > by_rank.threshold) == pytest.approx(0.25, abs=1 / 300)
 
 
 def test_a_point_without_negatives_says_what_was_asked_and_whether_it_was_reached():
     counts = AcceptedCounts(45, 50, 300, 3000)
-    missed = decision.judge_without_negatives(
-        0.3, counts, asked="my own rule", min_recall=0.95, level="empirical", confidence=0.8, reached=False
+    missed = judge_without_negatives(
+        0.3,
+        counts,
+        Target(min_recall=0.95),
+        level="empirical",
+        confidence=0.8,
+        reached=False,
     )
-    assert (missed.asked, missed.level, missed.status) == ("my own rule", "empirical", "missed")
+    assert (missed.asked, missed.level, missed.status) == (
+        "recall at least 0.95",
+        "empirical",
+        "missed",
+    )
     low, high = decision.binomial_interval(45, 50, 0.8)
     assert (missed.recall.low, missed.recall.high) == pytest.approx((low, high))
 
@@ -199,7 +184,7 @@ def figure():
 
 def test_the_display_of_a_point_takes_the_point_its_confidence_and_a_name(figure):
     scores, sign = draw_scores(80, 0.4, 2.0, 0)
-    point = decision.choose(scores, sign, min_recall=0.9)
+    point = decision.choose(scores, sign, decision.Target(min_recall=0.9))
     axes = figure.subplots(1, 3)
     given = OperatingPointDisplay.from_scores(scores, sign, point=point, name="mine", ax=axes[0])
     assert given.point is point
@@ -211,52 +196,43 @@ def test_the_display_of_a_point_takes_the_point_its_confidence_and_a_name(figure
     assert np.all(narrow.high - narrow.low < given.high - given.low)
 
 
-def test_the_display_of_scores_takes_unlabeled_rows_bins_and_a_name(figure):
-    scores, sign = draw_scores(80, 0.4, 2.0, 0)
-    axes = figure.subplots(1, 3)
-    display = ScoresDisplay.from_scores(scores, sign, np.linspace(-1, 2, 40), name="mine", bins=7, ax=axes[0])
-    assert axes[0].get_title() == "mine"
-    assert "unlabeled (40)" in [text.get_text() for text in axes[0].get_legend().get_texts()]
-    assert len(axes[0].containers[0]) == 7  # the bars of the unlabeled rows
-    display.plot(axes[1], bins=11)
-    assert len(axes[1].containers[0]) == 11
-    X, y, _ = two_clouds()
-    ScoresDisplay.from_estimator(SupervisedSVC().fit(X, y), X, y, bins=5, ax=axes[2])
-    assert len(axes[2].containers[0]) == 5
-
-
-def test_displays_of_several_charts_draw_on_axes_that_are_given(figure):
-    X, y, _ = two_clouds()
-    model = PreferenceSVC(min_recall=0.8, random_state=0).fit(X, y)
-    axes = figure.subplots(2, 3)
-    assert_array_equal(AuditDisplay.from_estimator(model, axes=axes[0]).axes_, axes[0])
-    columns = ["objective"]
-    display = RoundsDisplay.from_estimator(TransductiveSVC().fit(X, y), columns=columns, axes=axes[1, 0])
-    assert display.axes_.tolist() == [axes[1, 0]]
-    assert display.plot(columns=columns, axes=axes[1, 1]).axes_.tolist() == [axes[1, 1]]
-    assert all(ax.has_data() for ax in (*axes[0], axes[1, 0], axes[1, 1]))
-
-
 def test_the_page_names_the_model_file_in_the_commands_it_tells_to_run(tmp_path):
-    text = write_page(binary_summary(), tmp_path / "page.html", model="mine.skops").read_text(encoding="utf-8")
+    text = write_page(binary_summary(), tmp_path / "page.html", model="mine.skops").read_text(
+        encoding="utf-8"
+    )
     assert "mine.skops" in text
-    assert "mine.skops" not in write_page(binary_summary(), tmp_path / "other.html").read_text(encoding="utf-8")
+    assert "mine.skops" not in write_page(binary_summary(), tmp_path / "other.html").read_text(
+        encoding="utf-8"
+    )
 
 
 # ---- all of them ----
 
-PACKAGES = ("decision", "dual", "primal", "kernels", "model_selection", "report", "datasets", "export")
+PACKAGES = (
+    "decision",
+    "dual",
+    "primal",
+    "kernels",
+    "model_selection",
+    "report",
+    "export",
+)
 
 
 def calls_in_tests():
-    """Of each function or method that a test calls by name: most arguments by place, and names; None stands for **."""
+    """Of each function or method that a test calls by name: most arguments by place, and names;
+    None stands for **.
+    """
     found = {}
     for path in Path(__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
                 name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
                 n_places, names = found.get(name, (0, set()))
-                found[name] = max(n_places, len(node.args)), names | {keyword.arg for keyword in node.keywords}
+                found[name] = (
+                    max(n_places, len(node.args)),
+                    names | {keyword.arg for keyword in node.keywords},
+                )
     return found
 
 
@@ -270,18 +246,29 @@ def public_callables():
             elif inspect.isclass(value):
                 for name, method in inspect.getmembers(value, inspect.isroutine):
                     home = str(getattr(inspect.unwrap(method), "__module__", ""))
-                    if not name.startswith("_") and not name.endswith("_request") and home.startswith("semisvm"):
+                    if (
+                        not name.startswith("_")
+                        and not name.endswith("_request")
+                        and home.startswith("semisvm")
+                    ):
                         yield name, inspect.signature(method)
 
 
 def test_every_parameter_with_a_default_is_passed_by_a_test():
-    """Calls that pass a dictionary (**) may pass any name; they are in tests with a list of cases."""
-    calls, missing = calls_in_tests(), set()
+    """Calls that pass a dictionary (**) may pass any name; they are in tests with a list of
+    cases.
+    """
+    calls = calls_in_tests()
+    missing = set()
     for name, signature in public_callables():
         n_places, names = calls.get(name, (0, {None}))
-        parameters = [one for one in signature.parameters.values() if one.name not in ("self", "cls")]
+        parameters = [
+            one for one in signature.parameters.values() if one.name not in ("self", "cls")
+        ]
         for place, one in enumerate(parameters):
-            is_passed = {one.name, None} & names or (one.kind is not one.KEYWORD_ONLY and place < n_places)
+            is_passed = {one.name, None} & names or (
+                one.kind is not one.KEYWORD_ONLY and place < n_places
+            )
             if one.default is not one.empty and not is_passed:
                 missing.add((name, one.name))
     assert not missing

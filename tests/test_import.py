@@ -1,4 +1,6 @@
-"""`import semisvm` brings in nothing heavy beyond scikit-learn, and type checkers know all its names."""
+"""`import semisvm` loads no library, estimators load nothing heavy beyond scikit-learn, type
+checkers know all names, and what needs the extra [cli] says so where it is missing.
+"""
 
 import ast
 import subprocess
@@ -8,23 +10,77 @@ import pytest
 
 import semisvm
 import semisvm.estimators
+from command_line import run_command
+from semisvm import errors
 
 HEAVY = ("numba", "torch", "triton", "pandas", "polars", "matplotlib", "rich", "click")
 
 
-def modules_after(statement):
-    code = f"import sys; {statement}; print(*[m for m in {HEAVY!r} if m in sys.modules])"
+def modules_after(statement, watched=HEAVY):
+    code = f"import sys\n{statement}\nprint(*[m for m in {watched!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
 
 
-def test_importing_semisvm_adds_no_heavy_module_to_those_of_scikit_learn():
-    ours = modules_after("import semisvm")
-    theirs = modules_after("import sklearn.svm, sklearn.model_selection, sklearn.callback")
+def test_importing_semisvm_loads_no_library():
+    code = "import sys, semisvm; assert not {'numpy', 'scipy', 'sklearn'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_importing_estimators_adds_no_heavy_module_to_those_of_scikit_learn():
+    ours = modules_after("from semisvm import AutoSVC, SupervisedSVC, PreferenceSVC")
+    theirs = modules_after(
+        "import sklearn.svm, sklearn.model_selection\ntry: import sklearn.callback\n"
+        "except ImportError: pass\n"
+    )
     assert ours - theirs == set()
 
 
-@pytest.mark.parametrize("package", [semisvm, semisvm.estimators], ids=lambda package: package.__name__)
+@pytest.mark.parametrize("target", ["min_precision=0.9", "min_recall=0.8", "min_f=0.6"])
+def test_a_campaign_about_scores_needs_numpy_alone(target):
+    statement = f"""import numpy
+from semisvm import Campaign
+campaign = Campaign(numpy.linspace(-2, 2, 500), {target})
+campaign.tell(campaign.draw(5), [1, 0, 1, None, 1])
+campaign.verdict(), campaign.accepted()"""
+    watched = ("scipy", "sklearn", "numba", "pandas", "semisvm.kernels", "semisvm.campaign.model")
+    assert modules_after(statement, watched) == set()
+
+
+def test_an_estimator_is_imported_without_the_others():
+    others = ("semisvm.estimators.auto", "semisvm.estimators.preference")
+    assert modules_after("from semisvm import LaplacianSVC", others) == set()
+    assert modules_after("from semisvm import PreferenceSVC", others) == set(others[1:])
+    assert modules_after("from semisvm import AutoSVC", others) == set(others[:1])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: semisvm.save(None, "m.skops"), "save needs skops"),
+        (lambda: semisvm.load("m.skops"), "load needs skops"),
+        (lambda: semisvm.write_report(None, [], []), "write_report needs jinja2 and pandas"),
+    ],
+)
+def test_without_the_extra_the_error_has_the_line_to_run(monkeypatch, call, words):
+    monkeypatch.setattr(errors, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=rf'{words}, .*pip install "semisvm\[cli\]"'):
+        call()
+
+
+def test_without_the_extra_the_command_says_what_to_run(monkeypatch, capsys):
+    monkeypatch.setattr(errors, "find_spec", lambda name: name != "rich" or None)
+    done = run_command(capsys, "info")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "Error: The command semisvm needs rich, which is not installed. Run: pip install"
+        ' "semisvm[cli]"\n'
+    )
+
+
+@pytest.mark.parametrize(
+    "package", [semisvm, semisvm.estimators], ids=lambda package: package.__name__
+)
 def test_names_that_are_imported_late_are_imported_for_type_checkers(package):
     with open(package.__file__, encoding="utf-8") as file:
         tree = ast.parse(file.read())

@@ -54,7 +54,9 @@ TWO_CLASSES_AND_A_GAP = {
 }
 
 
-@pytest.mark.parametrize(("y", "classes"), TWO_CLASSES_AND_A_GAP.values(), ids=TWO_CLASSES_AND_A_GAP.keys())
+@pytest.mark.parametrize(
+    ("y", "classes"), TWO_CLASSES_AND_A_GAP.values(), ids=TWO_CLASSES_AND_A_GAP.keys()
+)
 def test_the_default_marker_reads_every_container_alike(y, classes):
     labels = encode(y)
     assert labels.codes.tolist() == [0, -1, 1]
@@ -65,7 +67,11 @@ def test_the_default_marker_reads_every_container_alike(y, classes):
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.float32, bool, "U4", object])
 def test_classes_keep_the_dtype_of_the_array(dtype):
-    y = np.array([0, 1, 1]).astype(dtype) if dtype is not object else np.array(["a", "b", "b"], dtype=object)
+    y = (
+        np.array([0, 1, 1]).astype(dtype)
+        if dtype is not object
+        else np.array(["a", "b", "b"], dtype=object)
+    )
     assert encode(y).classes.dtype == y.dtype
 
 
@@ -127,7 +133,12 @@ names = np.array(["", "ant", "bee", "cat", "dog"])
 
 @given(codes_with_two_classes)
 def test_decoding_gives_back_the_users_labels(y):
-    for target in (y, names[y + 1], names[y + 1].astype(object), pd.Series(names[y + 1]).to_numpy()):
+    for target in (
+        y,
+        names[y + 1],
+        names[y + 1].astype(object),
+        pd.Series(names[y + 1]).to_numpy(),
+    ):
         labels = encode(target)
         decoded = labels.decode(labels.codes[labels.is_labeled])
         np.testing.assert_array_equal(decoded, target[labels.is_labeled])
@@ -140,7 +151,8 @@ def test_permuting_the_rows_permutes_the_codes(y, random):
     order = list(range(len(y)))
     random.shuffle(order)
     for target in (y, names[y + 1]):
-        before, after = encode(target), encode(target[order])
+        before = encode(target)
+        after = encode(target[order])
         np.testing.assert_array_equal(after.classes, before.classes)
         np.testing.assert_array_equal(after.codes, before.codes[order])
 
@@ -158,9 +170,13 @@ def test_numbers_and_names_in_the_same_order_have_the_same_codes(y):
     np.testing.assert_array_equal(encode(y).codes, encode(names[y + 1]).codes)
 
 
-@pytest.mark.parametrize("y", [[-1, 1, 1], [-1.0, 1.0], np.array([-1, 1], dtype=object), [-1, 1, None]])
+@pytest.mark.parametrize(
+    "y", [[-1, 1, 1], [-1.0, 1.0], np.array([-1, 1], dtype=object), [-1, 1, None]]
+)
 def test_a_target_of_minus_and_plus_one_is_never_guessed_at(y):
-    with pytest.raises(ValueError, match=r"recode y to \{0, 1\}.*unlabeled=0 if.*unlabeled=None if"):
+    with pytest.raises(
+        ValueError, match=r"recode y to \{0, 1\}.*unlabeled=0 if.*unlabeled=None if"
+    ):
         encode(y)
 
 
@@ -186,13 +202,21 @@ def test_each_way_out_that_the_refusal_names_works():
         ([0, 1, np.inf], -1, "Input y contains infinity"),
         ([1j, 2j], -1, "Unknown label type: dtype complex128"),
         ([b"a", b"b"], -1, "Unknown label type: dtype"),
-        (pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01"])), -1, "Unknown label type: dtype datetime64"),
+        (
+            pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01"])),
+            -1,
+            "Unknown label type: dtype datetime64",
+        ),
         ([["a"], ["b", "c"]], -1, "inhomogeneous"),
         (np.array([(1,), (2,), None, "a"], dtype=object), -1, "y mixes strings and other labels"),
         (np.array([(1,), (2,), None], dtype=object), -1, "Unknown label type: tuple"),
         (pd.Series([[1], [2]]), -1, "must be a string, a number or a boolean: unhashable"),
         (["ham", 1, "spam"], -1, "y mixes strings and other labels, such as 'spam' and 1"),
-        (np.array(["ham", -1, "spam"]), -1, "string '-1', which may be a marker.*unlabeled='-1' if"),
+        (
+            np.array(["ham", -1, "spam"]),
+            -1,
+            "string '-1', which may be a marker.*unlabeled='-1' if",
+        ),
         (np.array(["ham", "0.0"]), 0, "string '0.0', which may be a marker"),
         (np.array(["ham", np.nan]), None, "string 'nan', which may be a marker"),
         (["ham", " ", "spam"], -1, "string ' ', which may be a marker.*unlabeled=' ' if"),
@@ -260,7 +284,9 @@ class CentroidClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X)
         labels = encode(y, n_rows=len(X))
         self.classes_ = labels.classes
-        self.centroids_ = NearestCentroid().fit(X[labels.is_labeled], labels.codes[labels.is_labeled])
+        self.centroids_ = NearestCentroid().fit(
+            X[labels.is_labeled], labels.codes[labels.is_labeled]
+        )
         return self
 
     def predict(self, X):
@@ -271,7 +297,11 @@ class CentroidClassifier(ClassifierMixin, BaseEstimator):
 @pytest.mark.filterwarnings("default")  # scikit-learn's checks provoke warnings of their own
 def test_an_estimator_on_encode_passes_all_of_scikit_learns_checks_but_the_one_on_minus_and_plus_one():
     results = check_estimator(CentroidClassifier(), on_fail=None, on_skip=None)
-    failed = {result["check_name"]: str(result["exception"]) for result in results if result["status"] == "failed"}
+    failed = {
+        result["check_name"]: str(result["exception"])
+        for result in results
+        if result["status"] == "failed"
+    }
     assert set(failed) == {"check_classifiers_classes"}
     assert "y holds only -1 and +1" in failed["check_classifiers_classes"]
 

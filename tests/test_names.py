@@ -1,71 +1,22 @@
-"""No name stands for two things: the module-level names of the package are unique, and nothing is written twice.
-
-What counts is what a reader meets without its module: public classes, functions and constants, and private classes.
-A private function is read beside its only callers, so its name may be used in a second file; in a third it is taken for
-a shared helper, or is one. Private constants are not looked at.
-"""
+"""No class name stands for two things, no function is written twice, public names are listed."""
 
 import ast
+import importlib
+import re
 from collections import defaultdict
+from pathlib import Path
 
-from source_files import PACKAGE, place, source_files, tree_of
-
-MOST_FILES_OF_A_PRIVATE_FUNCTION = 2
-
-# Names that may be repeated, each with a reason.
-EXPLAINED = {
-    "__all__": "the public names of a module",
-    "__getattr__": "Python's hook for lazy imports",
-    "__dir__": "Python's hook for lazy imports",
-    "load": "datasets.load gives a set by its name, semisvm.load a model from its file",
-    "EXAMPLES": "the examples at the end of a command's help, one text per command",
-}
+import semisvm
+from source_files import place, source_files, tree_of
 
 
-def names_of(node: ast.stmt) -> list[str]:
-    """The names that a statement at the level of the module defines; imports define none."""
-    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-        return [node.name]
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    return [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
-
-
-def counts(name: str, node: ast.stmt) -> bool:
-    """Whether a name is one that a reader meets; see the module's docstring."""
-    return not name.startswith("_") or isinstance(node, ast.ClassDef)
-
-
-def files_of_names() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """The files in which each name is defined: names that count, then private functions."""
-    met, private = defaultdict(set), defaultdict(set)
+def test_no_class_name_stands_for_two_things():
+    files = defaultdict(set)
     for path in source_files():
         for node in tree_of(path).body:
-            for name in names_of(node):
-                if counts(name, node):
-                    met[name].add(place(path))
-                elif isinstance(node, ast.FunctionDef):
-                    private[name].add(place(path))
-    return met, private
-
-
-def repeated() -> dict[str, list[str]]:
-    """The names that are repeated, with their files."""
-    met, private = files_of_names()
-    found = {name: files for name, files in met.items() if len(files) > 1}
-    found |= {name: files for name, files in private.items() if len(files) > MOST_FILES_OF_A_PRIVATE_FUNCTION}
-    return {name: sorted(files) for name, files in found.items() if name not in EXPLAINED}
-
-
-def test_no_name_stands_for_two_things():
-    assert not repeated()
-
-
-def test_modules_of_different_packages_may_share_a_name_but_not_with_a_package():
-    packages = {path.parent.name for path in source_files() if path.name == "__init__.py" and path.parent != PACKAGE}
-    modules = {path.stem: place(path) for path in source_files()}
-    # A command is named after what it does, and the report after what it is.
-    clashes = {name: modules[name] for name in packages & set(modules) if not modules[name].startswith("cli/")}
-    assert not clashes
+            if isinstance(node, ast.ClassDef):
+                files[node.name].add(place(path))
+    assert not {name: sorted(places) for name, places in files.items() if len(places) > 1}
 
 
 def body_of(function: ast.FunctionDef) -> str:
@@ -81,4 +32,22 @@ def test_no_function_is_written_twice():
         for function in ast.walk(tree_of(path)):
             if isinstance(function, ast.FunctionDef) and len(body := body_of(function)) > 300:
                 places[body].add(f"{place(path)}:{function.name}")
-    assert not [sorted(found) for found in places.values() if len(found) > 1]
+    assert not [sorted(copies) for copies in places.values() if len(copies) > 1]
+
+
+def test_the_page_on_the_interface_lists_every_public_name_and_no_other():
+    rooms = [path.parent for path in Path(semisvm.__file__).parent.glob("*/__init__.py")]
+    public = set(semisvm.__all__)
+    for room in rooms:
+        public.update(getattr(importlib.import_module(f"semisvm.{room.name}"), "__all__", []))
+    page = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
+    start = page.index("## Every public name")
+    rows = page[start : page.index("## Beside scikit-learn")].splitlines()
+    listed = {
+        name
+        for row in rows
+        if row.startswith("| `")
+        for name in re.findall(r"`(\w+)`", row.split("|")[1])
+    }
+    estimators = {cls.__name__ for _, cls in semisvm.all_estimators()}
+    assert listed | estimators == public

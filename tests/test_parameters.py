@@ -1,4 +1,6 @@
-"""Every documented value of every parameter of every estimator is fitted with, alone and with others."""
+"""Every documented value of every parameter of every estimator is fitted with, alone and with
+others.
+"""
 
 import itertools
 import warnings
@@ -10,18 +12,24 @@ from every_estimator import CASES
 from studies.fuzz.parameters import choices_of, make_estimator
 
 PAIRED = ("algorithm",)  # parameters whose values meet those of all others
-PAIRS_PER_CLASS = 40  # of any two values, drawn; the harness of random inputs (make fuzz) draws more
+PAIRS_PER_CLASS = (
+    40  # of any two values, drawn; the harness of random inputs (make fuzz) draws more
+)
 
 
 def grid():
-    """Each value of each parameter, alone and with each value in PAIRED; then pairs of any values."""
+    """Each value of each parameter, alone and with each value in PAIRED; then pairs of any
+    values.
+    """
     seen = set()
     for case in CASES:
         choices = choices_of(case.class_name)
         alone = [{name: value} for name, values in choices.items() for value in values]
         beside = [{name: value} for name in PAIRED for value in choices.get(name, ())]
         random = np.random.default_rng(0)
-        drawn = [alone[i] | alone[j] for i, j in random.integers(0, len(alone), (PAIRS_PER_CLASS, 2))]
+        drawn = [
+            alone[i] | alone[j] for i, j in random.integers(0, len(alone), (PAIRS_PER_CLASS, 2))
+        ]
         for given in [*alone, *(one | other for one in alone for other in beside), *drawn]:
             key = (case.class_name, *sorted((key, repr(value)) for key, value in given.items()))
             if key not in seen:
@@ -52,7 +60,9 @@ def test_every_documented_value_of_every_parameter_fits_and_predicts(class_name,
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                model = make_estimator(class_name, case.make().get_params(deep=False) | parameters).fit(rows, y)
+                model = make_estimator(
+                    class_name, case.make().get_params(deep=False) | parameters
+                ).fit(rows, y)
                 assert np.isin(model.predict(rows), [0, 1]).all()
                 if hasattr(model, "decision_function"):
                     assert np.isfinite(model.decision_function(rows)).all()
@@ -62,7 +72,9 @@ def test_every_documented_value_of_every_parameter_fits_and_predicts(class_name,
                 wrong.append((parameters, f"{type(error).__name__}: {error}"))
         except Exception as error:
             wrong.append((parameters, f"{type(error).__name__}: {error}"))
-    assert not wrong, "\n".join(f"{parameters}: {told}" for parameters, told in itertools.islice(wrong, 20))
+    assert not wrong, "\n".join(
+        f"{parameters}: {told}" for parameters, told in itertools.islice(wrong, 20)
+    )
 
 
 def test_the_grid_has_every_parameter_of_every_estimator():

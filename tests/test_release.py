@@ -1,4 +1,6 @@
-"""The files of a release agree: pyproject.toml, the conda recipe, the workflows, the Makefile, the citation."""
+"""The files of a release agree: pyproject.toml, the conda recipe, the workflows, the Makefile,
+the citation.
+"""
 
 import re
 import sys
@@ -26,8 +28,10 @@ def without_spaces(requirement):
 def test_the_conda_recipe_asks_for_what_the_project_asks_for():
     recipe = read_yaml(REPOSITORY / "conda" / "recipe.yaml")
     run = {without_spaces(requirement) for requirement in recipe["requirements"]["run"]}
-    asked = {without_spaces(requirement) for requirement in PROJECT["dependencies"]}
-    assert run == asked | {f"python{PROJECT['requires-python']}"}
+    required = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["cli"]]
+    assert run == {without_spaces(requirement) for requirement in required} | {
+        f"python{PROJECT['requires-python']}"
+    }
     assert recipe["context"]["version"] == PROJECT["version"]
     assert recipe["package"]["name"] == PROJECT["name"]
     assert recipe["about"]["license"] == PROJECT["license"]
@@ -43,7 +47,9 @@ def test_the_citation_and_the_changelog_name_the_version():
     citation = read_yaml(REPOSITORY / "CITATION.cff")
     assert str(citation["version"]) == PROJECT["version"]
     changelog = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert f"## [{PROJECT['version']}] - {citation['date-released']}" in changelog
+    day = citation.get("date-released", "unreleased")
+    newest = re.search(r"^## \[(.*?)\] - (\S+)", changelog, re.MULTILINE)
+    assert newest.groups() == (PROJECT["version"], str(day))
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
@@ -58,8 +64,14 @@ def test_workflows_call_targets_that_exist(path):
 
 
 def test_the_tests_run_on_every_version_and_system_that_is_promised():
-    matrix = read_yaml(REPOSITORY / ".github" / "workflows" / "test.yml")["jobs"]["test"]["strategy"]["matrix"]
-    named = [name.rsplit(" ", 1)[1] for name in PROJECT["classifiers"] if re.search(r"Python :: 3\.\d+$", name)]
+    matrix = read_yaml(REPOSITORY / ".github" / "workflows" / "test.yml")["jobs"]["test"][
+        "strategy"
+    ]["matrix"]
+    named = [
+        name.rsplit(" ", 1)[1]
+        for name in PROJECT["classifiers"]
+        if re.search(r"Python :: 3\.\d+$", name)
+    ]
     assert matrix["python"] == named
     assert PROJECT["requires-python"] == f">={named[0]}"
     assert f"{sys.version_info[0]}.{sys.version_info[1]}" in named

@@ -1,13 +1,16 @@
 """Alarms of the fair-sample check: random labels, and labels that were chosen.
 
-    SEMISVM_DATA=... python -m studies.certify.fair_sample [--runs 60] [--chosen 20] [--jobs 2] [--sets krvskp ...]
+    SEMISVM_DATA=... python -m studies.certify.fair_sample [--runs 60] [--chosen 20] [--jobs 2]
+    [--sets krvskp ...]
 
-Checks: that of table fits (`semisvm.tables.fit.check_sample`), and those inside the fits of `PreferenceSVC`,
-`PreferenceClassifier` (logistic regression) and `AutoSVC` with a target. At most 1,000 rows of each set, two classes.
+Checks: that of table fits (`semisvm.tables.fit.check_sample`), and those inside the fits of
+`PreferenceSVC`, `PreferenceClassifier` (logistic regression) and `AutoSVC` with a target. At most
+1,000 rows of each set, two classes.
 
     random      so many labels, drawn at random: every alarm is false
     doubt       as many labels that a first model is least sure of join 100 random ones
-    marked      the same, with the random ones marked: the table's check compares these; estimators take the mask's word
+    marked      the same, with the random ones marked: the table's check compares these; estimators
+                take the mask's word
     positives   200 labels, positives five times as likely to be labeled as others
 """
 
@@ -25,9 +28,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import scale
 
 from semisvm import AutoSVC, PreferenceClassifier, PreferenceSVC, SupervisedSVC
-from semisvm.datasets import load
 from semisvm.tables.fit import check_sample
 from semisvm.tables.methods import Settings
+from studies.data import load
 
 N_ROWS = 1_000
 SIZES = (20, 50, 200)
@@ -35,7 +38,9 @@ SIZES = (20, 50, 200)
 PAPERS = {"krvskp": None, "optdigits_full": 8, "sat_full": 4, "adult": None}
 ESTIMATORS = {
     "PreferenceSVC": lambda: PreferenceSVC(min_recall=0.7, random_state=0),
-    "PreferenceClassifier": lambda: PreferenceClassifier(LogisticRegression(), min_recall=0.7, random_state=0),
+    "PreferenceClassifier": lambda: PreferenceClassifier(
+        LogisticRegression(), min_recall=0.7, random_state=0
+    ),
     "AutoSVC": lambda: AutoSVC(min_recall=0.7, random_state=0),
 }
 CHECKS = ("table", *ESTIMATORS)
@@ -70,15 +75,21 @@ def is_alarm(check: str, X: np.ndarray, codes: np.ndarray, measures: np.ndarray,
     return found is not None and not found.is_fair
 
 
-def draw(case: str, X: np.ndarray, truth: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return codes, -1 for unlabeled rows, and the labels that are a random sample; None if a class is too rare."""
+def draw(
+    case: str, X: np.ndarray, truth: np.ndarray, seed: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return codes, -1 for unlabeled rows, and the labels that are a random sample; None if a
+    class is too rare.
+    """
     rng = np.random.default_rng(1000 + seed)
     order = rng.permutation(len(X))
     codes = np.full(len(X), -1)
     if case.startswith("random"):
         rows = order[: int(case.split()[1])]
     elif case == "positives":
-        rows = rng.choice(len(X), 200, replace=False, p=(w := np.where(truth == 1, 5.0, 1.0)) / w.sum())
+        rows = rng.choice(
+            len(X), 200, replace=False, p=(w := np.where(truth == 1, 5.0, 1.0)) / w.sum()
+        )
     else:
         rows = order[:100]
     codes[rows] = truth[rows]
@@ -86,7 +97,9 @@ def draw(case: str, X: np.ndarray, truth: np.ndarray, seed: int) -> tuple[np.nda
     if min(np.bincount(truth[rows], minlength=2)) < 2:
         return None
     if case in ("doubt", "marked"):
-        doubt = np.where(is_random, np.inf, np.abs(SupervisedSVC().fit(X, codes).decision_function(X)))
+        doubt = np.where(
+            is_random, np.inf, np.abs(SupervisedSVC().fit(X, codes).decision_function(X))
+        )
         chosen = np.argsort(doubt)[:100]
         codes[chosen] = truth[chosen]
     return codes, is_random if case == "marked" else codes >= 0
@@ -104,20 +117,27 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--chosen", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--sets", nargs="*", default=["digits odd", "digits 8", "breast cancer", *PAPERS])
+    parser.add_argument(
+        "--sets", nargs="*", default=["digits odd", "digits 8", "breast cancer", *PAPERS]
+    )
     parser.add_argument("--checks", nargs="*", default=list(CHECKS))
     options = parser.parse_args()
     data = {name: read(name) for name in options.sets}
     cases = [*(f"random {n}" for n in SIZES), "doubt", "marked", "positives"]
     print("| check | " + " | ".join(cases) + " |\n" + "|---" * (len(cases) + 1) + "|")
     for check in options.checks:
-        began, line = time.process_time(), []
+        began = time.process_time()
+        line = []
         for case in cases:
             if case == "marked" and check != "table":
                 line.append("")
                 continue
             n_runs = options.runs if case.startswith("random") else options.chosen
-            calls = [delayed(one_run)(check, case, *data[name], seed) for name in data for seed in range(n_runs)]
+            calls = [
+                delayed(one_run)(check, case, *data[name], seed)
+                for name in data
+                for seed in range(n_runs)
+            ]
             found = [one for one in Parallel(options.jobs)(calls) if one is not None]
             line.append(f"{sum(found)} of {len(found)}")
         print(f"| {check} | " + " | ".join(line) + " |", flush=True)

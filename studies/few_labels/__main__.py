@@ -1,12 +1,16 @@
-"""Run the cells (set, number of labels, draw, method), and print a page: means, wins, losses and intervals.
+"""Run the cells (set, number of labels, draw, method), and print a page: means, wins, losses and
+intervals.
 
-    python -m studies.few_labels --out records.jsonl --workers 15 --seconds 300    # stop then; what is finished is kept
-    python -m studies.few_labels --out records.jsonl --page         # print what is there, run nothing
-    python -m studies.few_labels --out records.jsonl --means studies/few_labels/results.json --measured "DATE, MACHINE"
+    python -m studies.few_labels --out records.jsonl --workers 15 --seconds 300    # stop then; what
+    is finished is kept
+    python -m studies.few_labels --out records.jsonl --page         # print what is there, run
+    nothing python -m studies.few_labels --out records.jsonl --means studies/few_labels/results.json
+    --measured "DATE, MACHINE"
 
-A draw is a permutation of the rows. The first ones are labeled (at least two of each class, or the draw is made again);
-2,000 rows, but at most 70% of the set, are those of the fit; at most 3,000 of the others are new rows, on which all
-methods are judged: by average precision, and by the share of wrong classes.
+A draw is a permutation of the rows. The first ones are labeled (at least two of each class, or the
+draw is made again); 2,000 rows, but at most 70% of the set, are those of the fit; at most 3,000 of
+the others are new rows, on which all methods are judged: by average precision, and by the share of
+wrong classes.
 """
 
 from __future__ import annotations
@@ -74,20 +78,28 @@ def run_cell(cell: tuple[str, int, int, str]) -> dict[str, Any]:
     }
 
 
-def cells_of(names: Iterable[str], counts: Iterable[int], n_draws: int, methods: Iterable[str]) -> list[Any]:
+def cells_of(
+    names: Iterable[str], counts: Iterable[int], n_draws: int, methods: Iterable[str]
+) -> list[Any]:
     """All cells that make sense, labels for at most half of the rows of the fit; draw by draw."""
     found = []
     for name in names:
         _, y = sets.load_task(name)
         for count in counts:
             if 2 * count <= min(MOST_ROWS_OF_FIT, SHARE_OF_FIT * len(y)):
-                found += [(name, count, draw, method) for draw in range(n_draws) for method in methods]
-    found = [cell for cell in found if not (cell[0].startswith("docstring") and cell[3] in NOT_FOR_TEXT)]
+                found += [
+                    (name, count, draw, method) for draw in range(n_draws) for method in methods
+                ]
+    found = [
+        cell for cell in found if not (cell[0].startswith("docstring") and cell[3] in NOT_FOR_TEXT)
+    ]
     return sorted(found, key=lambda cell: (cell[2], cell[1], cell[0]))
 
 
 def of_whole_draws(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The records of draws on which all methods have run that were run on this set with so many labels."""
+    """The records of draws on which all methods have run that were run on this set with so many
+    labels.
+    """
     of_case: dict[Any, set[str]] = defaultdict(set)
     of_draw: dict[Any, set[str]] = defaultdict(set)
     for one in records:
@@ -110,7 +122,9 @@ def means_of(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def page_of(cells: list[dict[str, Any]], *, measure: str) -> dict[str, str]:
-    """One table per kind of set: means over sets, wins of AutoSVC, and an interval for the difference."""
+    """One table per kind of set: means over sets, wins of AutoSVC, and an interval for the
+    difference.
+    """
     found = {}
     for title, is_text in (("tables", False), ("texts", True)):
         kept = [one for one in cells if one["set"].startswith("docstring") == is_text]
@@ -121,14 +135,28 @@ def page_of(cells: list[dict[str, Any]], *, measure: str) -> dict[str, str]:
         for count in sorted({one["labels"] for one in kept}):
             ours = by_set[count, AUTO]
             for method in METHODS:
-                theirs = {name: value for name, value in by_set[count, method].items() if name in ours}
+                theirs = {
+                    name: value for name, value in by_set[count, method].items() if name in ours
+                }
                 if not theirs:
                     continue
                 gain = np.array([ours[name] - value for name, value in theirs.items()])
                 better = gain > 0 if measure == "precision" else gain < 0
                 worse = gain < 0 if measure == "precision" else gain > 0
-                versus = [f"{better.sum()} / {worse.sum()}", _interval(gain)] if method != AUTO else ["", ""]
-                lines.append([str(count), method, f"{np.mean(list(theirs.values())):.3f}", *versus, str(len(theirs))])
+                versus = (
+                    [f"{better.sum()} / {worse.sum()}", _interval(gain)]
+                    if method != AUTO
+                    else ["", ""]
+                )
+                lines.append(
+                    [
+                        str(count),
+                        method,
+                        f"{np.mean(list(theirs.values())):.3f}",
+                        *versus,
+                        str(len(theirs)),
+                    ]
+                )
         if lines:
             head = ["labels", "method", "mean", "AutoSVC better / worse", "difference", "sets"]
             found[f"{title}, mean {MEASURES[measure]}"] = markdown_table(head, lines)
@@ -145,27 +173,45 @@ def _interval(gain: np.ndarray) -> str:
 
 def main() -> None:
     """Run what is asked and is not on record yet."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, default=Path("studies-out/few_labels.jsonl"))
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--seconds", type=float, help="stop after so long; what is finished is kept")
+    parser.add_argument(
+        "--seconds", type=float, help="stop after so long; what is finished is kept"
+    )
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--labels", type=int, nargs="*", default=LABEL_COUNTS)
     parser.add_argument("--sets", nargs="*", default=(*sets.TABLES, *sets.TEXTS))
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
-    parser.add_argument("--developed-on", action="store_true", help="the sets that were looked at before")
+    parser.add_argument(
+        "--developed-on", action="store_true", help="the sets that were looked at before"
+    )
     parser.add_argument("--page", action="store_true", help="print what is on record; run nothing")
-    parser.add_argument("--means", type=Path, help="write the means of what is on record; run nothing")
+    parser.add_argument(
+        "--means", type=Path, help="write the means of what is on record; run nothing"
+    )
     parser.add_argument("--measured", nargs="*", default=[], help="when and where, for --means")
     asked = parser.parse_args()
-    records = [json.loads(line) for line in asked.out.read_text().splitlines()] if asked.out.exists() else []
+    records = (
+        [json.loads(line) for line in asked.out.read_text().splitlines()]
+        if asked.out.exists()
+        else []
+    )
     if not (asked.page or asked.means):
         names = sets.DEVELOPED_ON if asked.developed_on else asked.sets
         done = {(one["set"], one["labels"], one["draw"], one["method"]) for one in records}
-        waiting = [cell for cell in cells_of(names, asked.labels, asked.draws, asked.methods) if cell not in done]
+        waiting = [
+            cell
+            for cell in cells_of(names, asked.labels, asked.draws, asked.methods)
+            if cell not in done
+        ]
         asked.out.parent.mkdir(parents=True, exist_ok=True)
         with asked.out.open("a") as file:
-            for record in run_in_pool(run_cell, waiting, workers=asked.workers, failed=_failed, seconds=asked.seconds):
+            for record in run_in_pool(
+                run_cell, waiting, workers=asked.workers, failed=_failed, seconds=asked.seconds
+            ):
                 if "why" in record:
                     print(record["why"], flush=True)
                 else:

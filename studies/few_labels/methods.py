@@ -1,8 +1,8 @@
 """The classifiers that are compared, each from rows, labels and new rows to scores of the new rows.
 
-All see the same rows. Those that can't use unlabeled rows see the labeled ones; columns are standardized, and words
-counted, with all rows. Settings are the usual ones; regularization is chosen by cross-validation where scikit-learn
-offers that.
+All see the same rows. Those that can't use unlabeled rows see the labeled ones; columns are
+standardized, and words counted, with all rows. Settings are the usual ones; regularization is
+chosen by cross-validation where scikit-learn offers that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -63,10 +67,18 @@ def _tuned(model: Any) -> Callable[[int], Any]:
 METHODS: dict[str, Scores] = {
     "AutoSVC": auto_svc,
     "SVC": _supervised(_tuned(SVC())),
-    "logistic regression": _supervised(_tuned(LogisticRegression(class_weight="balanced", max_iter=2000))),
-    "random forest": _supervised(lambda _: RandomForestClassifier(500, min_samples_leaf=2, random_state=0)),
-    "extra trees": _supervised(lambda _: ExtraTreesClassifier(500, min_samples_leaf=2, random_state=0)),
-    "gradient boosting": _supervised(lambda _: HistGradientBoostingClassifier(min_samples_leaf=5, random_state=0)),
+    "logistic regression": _supervised(
+        _tuned(LogisticRegression(class_weight="balanced", max_iter=2000))
+    ),
+    "random forest": _supervised(
+        lambda _: RandomForestClassifier(500, min_samples_leaf=2, random_state=0)
+    ),
+    "extra trees": _supervised(
+        lambda _: ExtraTreesClassifier(500, min_samples_leaf=2, random_state=0)
+    ),
+    "gradient boosting": _supervised(
+        lambda _: HistGradientBoostingClassifier(min_samples_leaf=5, random_state=0)
+    ),
     "LabelSpreading": _semi_supervised(LabelSpreading("knn", n_neighbors=7)),
     "SelfTrainingClassifier": _semi_supervised(
         SelfTrainingClassifier(CalibratedClassifierCV(SVC(), ensemble=False, cv=2))
@@ -86,4 +98,6 @@ def _as_matrices(X: Any, new: Any) -> tuple[Any, Any]:
 def _scores_of(model: Any, rows: Any) -> np.ndarray:
     if hasattr(model, "decision_function"):
         return model.decision_function(rows)
-    return np.nan_to_num(model.predict_proba(rows)[:, 1], nan=0.5)  # rows that no label reaches by LabelSpreading
+    return np.nan_to_num(
+        model.predict_proba(rows)[:, 1], nan=0.5
+    )  # rows that no label reaches by LabelSpreading

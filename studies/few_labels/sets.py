@@ -1,11 +1,12 @@
 """Tables and texts with two classes: rows as a method sees them, and which class each is of.
 
-Tables are numbers in a DataFrame, so that `AutoSVC` prepares their columns and scikit-learn's classifiers get them
-standardized. A set of several classes becomes one class (in brackets) against the others. Texts are the docstrings of
-installed libraries, cut to the first paragraph or to what follows it; the class is the library. Names of the libraries
-are struck out.
+Tables are numbers in a DataFrame, so that `AutoSVC` prepares their columns and scikit-learn's
+classifiers get them standardized. A set of several classes becomes one class (in brackets) against
+the others. Texts are the docstrings of installed libraries, cut to the first paragraph or to what
+follows it; the class is the library. Names of the libraries are struck out.
 
-`DEVELOPED_ON` were looked at while `AutoSVC` learned about tables and texts. The other sets were not.
+`DEVELOPED_ON` were looked at while `AutoSVC` learned about tables and texts. The other sets were
+not.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from semisvm.datasets import load
+from studies.data import load
 
 DEVELOPED_ON = ("australian", "ionosphere", "sat_full (4)", "ijcnn1", "docstrings: numpy")
 TABLES = (
@@ -72,26 +73,41 @@ def _docstrings(positive: str, *, is_body: bool) -> tuple[np.ndarray, np.ndarray
     for library in LIBRARIES:
         for text in _documented(library):
             first, _, rest = inspect.cleandoc(text).partition("\n\n")
-            part = re.sub("|".join((*LIBRARIES, "scikit-learn", "np", "sp", "pd")), "", rest if is_body else first)
+            part = re.sub(
+                "|".join((*LIBRARIES, "scikit-learn", "np", "sp", "pd")),
+                "",
+                rest if is_body else first,
+            )
             if len(part) >= FEWEST_CHARACTERS:
                 texts.setdefault(part[:2000], int(library == positive))
     return np.array(list(texts), dtype=object), np.array(list(texts.values()))
 
 
 def _documented(library: str) -> Iterator[str]:
-    """The docstrings of the public functions, classes and methods of a library, each once, in a fixed order."""
+    """The docstrings of the public functions, classes and methods of a library, each once, in a
+    fixed order.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         root = importlib.import_module(library)
-        names = sorted(found.name for found in pkgutil.iter_modules(root.__path__) if not found.name.startswith("_"))
-        for module_name in (library, *(f"{library}.{name}" for name in names if "test" not in name)):
+        names = sorted(
+            found.name
+            for found in pkgutil.iter_modules(root.__path__)
+            if not found.name.startswith("_")
+        )
+        for module_name in (
+            library,
+            *(f"{library}.{name}" for name in names if "test" not in name),
+        ):
             try:
                 module = importlib.import_module(module_name)
             except ImportError:
                 continue
             for name in sorted(vars(module)):
                 thing = getattr(module, name)
-                if not name.startswith("_") and str(getattr(thing, "__module__", "")).startswith(library):
+                if not name.startswith("_") and str(getattr(thing, "__module__", "")).startswith(
+                    library
+                ):
                     yield from _of_thing(thing)
 
 

@@ -1,6 +1,7 @@
 """Rows, targets and weights of any floats, by hypothesis, which also makes a failing example small.
 
-One recipe is an estimator and a seed; it stands for `EXAMPLES` sets of rows. The promises are those of `estimators`.
+One recipe is an estimator and a seed; it stands for `EXAMPLES` sets of rows. The promises are those
+of `estimators`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def make(random: np.random.Generator) -> Recipe:
     """Draw an estimator, a kernel and a seed."""
     name = str(random.choice(list(ESTIMATORS)))
     has_kernel = "kernel" in ESTIMATORS[name]._get_param_names()
-    parameters = {"kernel": str(random.choice(["linear", "rbf", "poly", "sigmoid"]))} if has_kernel else {}
+    parameters = (
+        {"kernel": str(random.choice(["linear", "rbf", "poly", "sigmoid"]))} if has_kernel else {}
+    )
     return {"estimator": name, "parameters": parameters, "seed": int(random.integers(2**31))}
 
 
@@ -45,10 +48,15 @@ def simpler(recipe: Recipe) -> Iterator[Recipe]:
 @st.composite
 def problems(draw: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Rows of any finite floats, a target with and without labels, and weights or none."""
-    n, d = draw(st.integers(2, 8)), draw(st.integers(1, 3))
+    n = draw(st.integers(2, 8))
+    d = draw(st.integers(1, 3))
     width = draw(st.sampled_from([32, 64]))
     floats = st.floats(allow_nan=False, allow_infinity=False, width=width)
-    X = draw(hnp.arrays(np.dtype(f"float{width}"), (n, d), elements=floats | st.sampled_from([0.0, 1.0, -1.0])))
+    X = draw(
+        hnp.arrays(
+            np.dtype(f"float{width}"), (n, d), elements=floats | st.sampled_from([0.0, 1.0, -1.0])
+        )
+    )
     y = draw(hnp.arrays(np.int64, n, elements=st.sampled_from([-1, 0, 1])))
     y[:2] = [1, 0]
     weights = hnp.arrays(np.float64, n, elements=st.floats(0, 1e300) | st.sampled_from([0.0, 1.0]))
@@ -83,7 +91,8 @@ def check(recipe: Recipe) -> Verdict:
             warnings.simplefilter("ignore")
             holds()
     except WrongError as error:
-        found, notes = error.verdict, " ".join(getattr(error, "__notes__", ()))
+        found = error.verdict
+        notes = " ".join(getattr(error, "__notes__", ()))
         return Verdict(found.kind, f"{found.told} {notes}"[:1500], found.where)
     return Verdict("done" if n_done else "refused", count=n_tried)
 
@@ -99,7 +108,10 @@ def _try(recipe: Recipe, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None
             warnings.simplefilter("error", RuntimeWarning)
             model = make_estimator(recipe["estimator"], recipe["parameters"]).fit(X, y, **keywords)
             labels = model.predict(X)
-            if hasattr(model, "decision_function") and not np.isfinite(model.decision_function(X)).all():
+            if (
+                hasattr(model, "decision_function")
+                and not np.isfinite(model.decision_function(X)).all()
+            ):
                 return Verdict("nan", "a score is not finite")
     except Exception as error:
         return of_error(error)

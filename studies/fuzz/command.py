@@ -1,8 +1,10 @@
-"""Random tables and options for the command, run in this process; what must hold of its exit code, words and files.
+"""Random tables and options for the command, run in this process; what must hold of its exit code,
+words and files.
 
-A recipe is a table with some mutations and a sequence of commands on it. Every command ends with 0, 1, 2 or 3, without
-a traceback and without blaming itself; 0 means that its output is there and complete, 2 or 3 that nothing was written;
-no input changes; no score that is written is anything but a finite number.
+A recipe is a table with some mutations and a sequence of commands on it. Every command ends with 0,
+1, 2 or 3, without a traceback and without blaming itself; 0 means that its output is there and
+complete, 2 or 3 that nothing was written; no input changes; no score that is written is anything
+but a finite number.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ TEXT_MUTATIONS = (
 OPTIONS: dict[str, tuple[Any, ...]] = {
     "--method": ("supervised", "mixture", "self-training", "cluster", "laplacian", "label-mean", "transductive",
         "progressive",
-                 "auto-kernel", "preference", "positive-unlabeled", "auto", "no-such", ""),
+                 "autosvc", "preference", "positive-unlabeled", "auto", "no-such", ""),
     "--kernel": ("linear", "rbf", "poly", "sigmoid", "precomputed", ""),
     "--C": ("1", "1e-300", "1e300", "0", "-1", "nan", "1_5", "x", "1e9", ""),
     "--gamma": ("0.5", "1e-300", "1e300", "0", "inf", "scale"),
@@ -80,7 +82,9 @@ def make(random: np.random.Generator) -> Recipe:
     ]
     options = []
     for name in random.choice(list(OPTIONS), random.choice([0, 1, 2, 4]), replace=False):
-        value = OPTIONS[name][int(len(OPTIONS[name]) * random.random() ** 2)]  # the first are the usual ones
+        value = OPTIONS[name][
+            int(len(OPTIONS[name]) * random.random() ** 2)
+        ]  # the first are the usual ones
         options.append([str(name)] if value is None else [str(name), value])
     if not any(option[0] == "--method" for option in options) and random.random() < 0.8:
         options.append(["--method", str(random.choice(OPTIONS["--method"][:6]))])
@@ -90,10 +94,16 @@ def make(random: np.random.Generator) -> Recipe:
         "mutations": mutations,
         "options": options,
         "after": [str(word) for word in random.choice(AFTER, random.choice([0, 1, 2]))],
-        "new": [{"what": str(random.choice(TEXT_MUTATIONS)), "seed": int(random.integers(1_000_000))}]
-        if random.random() < 0.7
-        else [],
-        "out": str(random.choice([*["m.skops"] * 12, "m", "no/m.skops", ".", "data", "ü.skops", "-m.skops"])),
+        "new": (
+            [{"what": str(random.choice(TEXT_MUTATIONS)), "seed": int(random.integers(1_000_000))}]
+            if random.random() < 0.7
+            else []
+        ),
+        "out": str(
+            random.choice(
+                [*["m.skops"] * 12, "m", "no/m.skops", ".", "data", "ü.skops", "-m.skops"]
+            )
+        ),
         "seed": int(random.integers(1000)),
     }
 
@@ -116,7 +126,12 @@ def table_of(recipe: Recipe) -> pd.DataFrame:
     X = random.normal(size=(n, 2)) + 2 * truth[:, None]
     labels = np.where(np.arange(n) % 4 < 2, np.array(["ham", "spam"])[truth], "")
     return pd.DataFrame(
-        {"a": X[:, 0].round(3), "b": X[:, 1].round(3), "c": random.choice(["red", "blue"], n), "y": labels}
+        {
+            "a": X[:, 0].round(3),
+            "b": X[:, 1].round(3),
+            "c": random.choice(["red", "blue"], n),
+            "y": labels,
+        }
     )
 
 
@@ -126,11 +141,15 @@ def mutate(content: bytes, what: str, seed: int) -> bytes:
     if what in ("cut", "byte", "bytes", "empty", "nul"):
         at = int(random.integers(max(len(content), 1)))
         changed = bytearray(content)
-        for place in random.integers(0, max(len(content), 1), {"byte": 1, "bytes": 20}.get(what, 0)):
+        for place in random.integers(
+            0, max(len(content), 1), {"byte": 1, "bytes": 20}.get(what, 0)
+        ):
             changed[place : place + 1] = bytes([int(random.integers(256))])
-        return {"cut": content[:at], "empty": b"", "nul": content[:at] + b"\0" * 3 + content[at:]}.get(
-            what, bytes(changed)
-        )
+        return {
+            "cut": content[:at],
+            "empty": b"",
+            "nul": content[:at] + b"\0" * 3 + content[at:],
+        }.get(what, bytes(changed))
     try:
         text = content.decode()
     except UnicodeDecodeError:
@@ -142,15 +161,27 @@ def mutate(content: bytes, what: str, seed: int) -> bytes:
 
 
 def _mutate_lines(lines: list[list[str]], what: str, random: np.random.Generator) -> str:
-    row, body = int(random.integers(len(lines))), slice(1, None)
-    column, cell = int(random.integers(max(len(lines[row]), 1))), str(random.choice(CELLS))
+    row = int(random.integers(len(lines)))
+    body = slice(1, None)
+    column = int(random.integers(max(len(lines[row]), 1)))
+    cell = str(random.choice(CELLS))
     if what == "cell" and lines[row]:
         lines[row][column] = cell
-    elif what in ("column", "one class", "all labeled", "none labeled", "many classes", "target cell"):
+    elif what in (
+        "column",
+        "one class",
+        "all labeled",
+        "none labeled",
+        "many classes",
+        "target cell",
+    ):
         column = column if what == "column" else -1
         for number, line in enumerate(lines[body]):
             if len(line) > 1 and (what != "target cell" or number == row):
-                values = {"one class": "ham" if line[column] else "", "all labeled": "ham" if number % 2 else "spam"}
+                values = {
+                    "one class": "ham" if line[column] else "",
+                    "all labeled": "ham" if number % 2 else "spam",
+                }
                 values |= {"none labeled": "", "many classes": f"k{number}"}
                 line[column] = values.get(what, cell)
     elif what in ("header", "same header", "empty header"):
@@ -180,7 +211,8 @@ def _mutate_lines(lines: list[list[str]], what: str, random: np.random.Generator
 
 def write_table(folder: Path, name: str, recipe: Recipe, mutations: list[dict[str, Any]]) -> Path:
     """Write the table in its format, mutated."""
-    frame, format = table_of(recipe), recipe["format"]
+    frame = table_of(recipe)
+    format = recipe["format"]
     path = folder / (name if format == "folder" else f"{name}.{format}")
     buffer = io.BytesIO()
     codes = frame.y.map({"ham": -1, "spam": 1, "": 0})
@@ -215,19 +247,26 @@ def run_words(words: list[str]) -> tuple[int, str, str]:
     """Run the command in this process; return its exit code and what it printed."""
     from semisvm.cli import main
 
-    out, err, before = io.StringIO(), io.StringIO(), sys.argv
+    out = io.StringIO()
+    err = io.StringIO()
+    before = sys.argv
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     hook = sys.unraisablehook
     sys.argv = ["semisvm", *words]
     code: Any = 0
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("error", RuntimeWarning)
             main()
     except SystemExit as ending:
         code = ending.code
     finally:
-        sys.argv, sys.unraisablehook = before, hook
+        sys.argv = before
+        sys.unraisablehook = hook
         for number, handler in handlers.items():
             signal.signal(number, handler)
     return int(code or 0), out.getvalue(), err.getvalue()
@@ -252,11 +291,25 @@ def _run_sequence(folder: Path, recipe: Recipe) -> Verdict:
         "evaluate": ["evaluate", out, new.name],
         "suggest": ["suggest", out, new.name, "-n", "3", "--out", "s.csv"],
         "report": ["report", out, new.name, "--out", "r.html"],
-        "certify": ["certify", "start", out, new.name, "--min-precision", "0.6", "--state", "c.json", "--out", "l.csv"],
+        "certify": [
+            "certify",
+            "start",
+            out,
+            new.name,
+            "--min-precision",
+            "0.6",
+            "--state",
+            "c.json",
+            "--out",
+            "l.csv",
+        ],
         "compare": ["compare", data.name, *compared],
     }
     kinds = set()
-    for words in [["fit", data.name, *options, "--out", out], *(follow_ups[name] for name in recipe["after"])]:
+    for words in [
+        ["fit", data.name, *options, "--out", out],
+        *(follow_ups[name] for name in recipe["after"]),
+    ]:
         inputs = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
         code, told, complaint = run_words(words)
         found = judge(folder, words, code, told, complaint, inputs)
@@ -275,18 +328,23 @@ def judge(
     inputs: dict[str, bytes],
     may_change: Collection[str] = (),
 ) -> Verdict | None:
-    """What is wrong about an ending; None if nothing is. `may_change` names the inputs that the command keeps up."""
+    """What is wrong about an ending; None if nothing is. `may_change` names the inputs that the
+    command keeps up.
+    """
     shown = f"{words[0]}: {complaint.strip()[-300:]}"
-    if code not in (0, 1, 2):
+    if code not in (0, 1, 2, 4):
         return Verdict("exit code", f"{code} {shown}")
     if "Traceback" in complaint or "this is a bug" in complaint or "Exception ignored" in complaint:
         return Verdict("traceback", shown)
     if code == 2 and len(complaint.strip()) < 20:
         return Verdict("unhelpful", shown)
     allowed = (
-        {*may_change, words[words.index("--out") + 1]} if "--force" in words and "--out" in words else {*may_change}
+        {*may_change, words[words.index("--out") + 1]}
+        if "--force" in words and "--out" in words
+        else {*may_change}
     )
-    allowed |= {words[2]} if words[0] == "certify" else set()  # the model keeps the ledger of its campaigns
+    if words[0] == "certify":
+        allowed |= {name for name in inputs if name.endswith(".ledger")}
     changed = [name for name, content in inputs.items() if (folder / name).read_bytes() != content]
     if set(changed) - allowed or {name for name in changed if name.startswith(("data", "new"))}:
         return Verdict("lost file", f"{changed} changed by {words[0]}")
@@ -294,13 +352,19 @@ def judge(
     if left:
         return Verdict("left behind", left[0])
     is_new = "--out" in words and _is_output(folder / words[words.index("--out") + 1])
-    may_be_empty = words[0] == "certify" and words[1] in ("start", "tell", "export")  # nothing to ask, nothing answered
+    may_be_empty = words[0] == "certify" and words[1] in (
+        "start",
+        "tell",
+        "export",
+    )  # nothing to ask, nothing answered
     if "--out" in words and code == 0 and not is_new and not may_be_empty:
         return Verdict("lost file", f"{words[0]} ended with 0 and wrote nothing")
-    is_file = is_new and (folder / words[words.index("--out") + 1]).is_file()  # the parts of a folder stay: it goes on
+    is_file = (
+        is_new and (folder / words[words.index("--out") + 1]).is_file()
+    )  # the parts of a folder stay: it goes on
     if code == 2 and is_file and words[words.index("--out") + 1] not in inputs:
         return Verdict("exit code", f"2 although the file was written: {shown}")
-    if "--json" in words and code in (0, 1):
+    if "--json" in words and code in (0, 1, 4):
         json.loads(told, parse_constant=_refuse_constant)
     if words[0] == "predict" and code == 0:
         return _judge_prediction(folder / "p.csv")

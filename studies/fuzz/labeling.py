@@ -1,7 +1,9 @@
-"""Random campaigns: `certify start`, `tell`, `show`, `apply`, `export` and `label`, with odd answers, keys and states.
+"""Random campaigns: `certify start`, `tell`, `show`, `apply`, `export` and `label`, with odd
+answers, keys and states.
 
-A recipe is a model, a pool, options of the target and a sequence of steps. What must hold is what must hold of every
-command (`command`); moreover a certified model can predict, and a state file that was damaged is refused in words.
+A recipe is a model, a pool, options of the target and a sequence of steps. What must hold is what
+must hold of every command (`command`); moreover a certified model can predict, and a state file
+that was damaged is refused in words.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ OPTIONS = (
     ["--confidence", "0.5"], ["--confidence", "0.999999"], ["--confidence", "1"], ["--claim", "new rows"],
     ["--dont-know", "leave out"], ["--after", "c.json"], ["--after", "missing"], ["--positive", "ham"],
     ["--positive", "no"], ["--unlabeled", "ham"], ["-n", "1"], ["-n", "1000000"], ["--format", "label-studio"],
-    ["--format", "argilla"], ["--json"], ["--force"],
+    ["--json"], ["--force"],
 )  # fmt: skip
 KEYS = "1212121212?luq\x7f\x03 9é\x1b"
 
@@ -40,14 +42,19 @@ KEYS = "1212121212?luq\x7f\x03 9é\x1b"
 def make(random: np.random.Generator) -> Recipe:
     """Draw a model, a pool, a target and what follows."""
     n_steps = int(random.choice([1, 2, 4, 6]))
-    options = [OPTIONS[int(place)] for place in random.integers(0, len(OPTIONS), random.choice([0, 0, 1, 2]))]
+    options = [
+        OPTIONS[int(place)]
+        for place in random.integers(0, len(OPTIONS), random.choice([0, 0, 1, 2]))
+    ]
     return {
         "method": str(random.choice(METHODS)),
         "n": int(random.choice([0, 1, 5, 40, 40, 200])),
         "target": TARGETS[int(len(TARGETS) * random.random() ** 2)],
         "options": options,
         "steps": [str(step) for step in random.choice(STEPS, n_steps)],
-        "answers": str(random.choice(["right", "right", "right", "some", "unsure", "wrong", "odd", "none"])),
+        "answers": str(
+            random.choice(["right", "right", "right", "some", "unsure", "wrong", "odd", "none"])
+        ),
         "pool": _mutations(random, 0.3),
         "told": _mutations(random, 0.3),
         "state": str(random.choice([*["whole"] * 12, "flip", "cut", "empty", "number", "missing"])),
@@ -67,7 +74,14 @@ def simpler(recipe: Recipe) -> Iterator[Recipe]:
     for name in ("steps", "options", "pool", "told"):
         for place in range(len(recipe[name])):
             yield {**recipe, name: recipe[name][:place] + recipe[name][place + 1 :]}
-    plain = {"method": "supervised", "n": 40, "target": TARGETS[0], "answers": "right", "state": "whole", "seed": 0}
+    plain = {
+        "method": "supervised",
+        "n": 40,
+        "target": TARGETS[0],
+        "answers": "right",
+        "state": "whole",
+        "seed": 0,
+    }
     for name, value in plain.items():
         if recipe[name] != value:
             yield {**recipe, name: value}
@@ -91,11 +105,26 @@ def check(recipe: Recipe) -> Verdict:
 
 def _run_steps(folder: Path, recipe: Recipe) -> Verdict:
     options = [word for option in recipe["options"] for word in option]
-    alone = [word for option in recipe["options"] if option[0] in ("--json", "--force") for word in option]
-    start = ["certify", "start", "m.skops", "pool.csv", *recipe["target"], *options, "--state", "c.json"]
+    alone = [
+        word
+        for option in recipe["options"]
+        if option[0] in ("--json", "--force")
+        for word in option
+    ]
+    start = [
+        "certify",
+        "start",
+        "m.skops",
+        "pool.csv",
+        *recipe["target"],
+        *options,
+        "--state",
+        "c.json",
+    ]
     own = [word for option in recipe["options"] if option[0] not in ("-n", "--format", "--json", "--force")
            for word in option]  # fmt: skip
-    codes, asked = set(), "l0.csv"
+    codes = set()
+    asked = "l0.csv"
     for number, step in enumerate(["start", *recipe["steps"]]):
         out = ["--out", f"l{number}.csv"]
         if step == "tell":
@@ -114,7 +143,9 @@ def _run_steps(folder: Path, recipe: Recipe) -> Verdict:
         codes.add(code)
         asked = out[1] if (folder / out[1]).exists() else asked
         if step == "apply" and code == 0:
-            found, code = _run(folder, ["predict", words[4], "pool.csv", "--out", "p.csv", "--force"], "")
+            found, code = _run(
+                folder, ["predict", words[4], "pool.csv", "--out", "p.csv", "--force"], ""
+            )
             if found is not None or code != 0:
                 return found or Verdict("lost file", "a certified model can't predict the pool")
         if step == "start" and number == 0:
@@ -131,7 +162,11 @@ def _run(folder: Path, words: list[str], keys: str) -> tuple[Verdict | None, int
 
     with patch("click.getchar", read_key), patch.object(sys, "stdin", _Terminal()):
         code, told, complaint = run_words(words)
-    may_change = {"m.skops", "c.json"} if words[:2] != ["certify", "show"] and words[0] != "predict" else set()
+    may_change = (
+        {"m.skops.ledger", "c.json"}
+        if words[:2] != ["certify", "show"] and words[0] != "predict"
+        else set()
+    )
     return judge(folder, words, code, told, complaint, inputs, may_change), code
 
 
@@ -146,7 +181,8 @@ def _answer(path: Path, recipe: Recipe, number: int) -> None:
     """Fill in the rows that a campaign asks for, if it wrote any."""
     if not path.exists():
         return
-    kind, random = recipe["answers"], np.random.default_rng(recipe["seed"] + number)
+    kind = recipe["answers"]
+    random = np.random.default_rng(recipe["seed"] + number)
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     except ValueError:
@@ -177,7 +213,8 @@ def _number(cell: str) -> float:
 
 def _damage(path: Path, recipe: Recipe) -> None:
     """Do to the state file what the recipe says."""
-    how, random = recipe["state"], np.random.default_rng(recipe["seed"])
+    how = recipe["state"]
+    random = np.random.default_rng(recipe["seed"])
     if how == "whole" or not path.exists():
         return
     content = bytearray(path.read_bytes())

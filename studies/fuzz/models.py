@@ -1,7 +1,8 @@
-"""Model files with something changed: bytes, sizes, types, numbers; with the digest made right again, or not.
+"""Model files with something changed: bytes, sizes, types, numbers; with the digest made right
+again, or not.
 
-A file is refused by a sentence that names it, or it is a model: then its predictions are classes and finite scores.
-Neither may take more than a gigabyte of memory.
+A file is refused by a sentence that names it, or it is a model: then its predictions are classes
+and finite scores. Neither may take more than a gigabyte of memory.
 """
 
 from __future__ import annotations
@@ -24,9 +25,19 @@ from studies.fuzz.command import judge, run_words, table_of
 from studies.fuzz.verdict import Verdict, peak_megabytes, try_in_folder
 
 Recipe = dict[str, Any]
-METHODS = ("supervised", "mixture", "cluster", "transductive", "preference", "auto-kernel", "self-training")
+METHODS = (
+    "supervised",
+    "mixture",
+    "cluster",
+    "transductive",
+    "preference",
+    "autosvc",
+    "self-training",
+)
 RAW = ("flip", "flip", "cut", "append", "zeros", "swap")
-ENTRY = ("flip", "cut", "empty", "missing", "renamed", "twice", "bomb", "path")
+ENTRY = (
+    "flip", "cut", "empty", "missing", "renamed", "twice", "bomb", "path", "nested bomb", "deep", "header",
+)  # fmt: skip
 VALUES: tuple[Any, ...] = (
     None,
     True,
@@ -44,8 +55,22 @@ VALUES: tuple[Any, ...] = (
     "os.system",
     -0.5,
 )
-ARRAYS = ("nan", "inf", "huge", "zeros", "short", "long", "transposed", "float32", "object", "text", "empty", "int")
+ARRAYS = (
+    "nan",
+    "inf",
+    "huge",
+    "zeros",
+    "short",
+    "long",
+    "transposed",
+    "float32",
+    "object",
+    "text",
+    "empty",
+    "int",
+)
 LARGEST_GROWTH_MB = 1000
+ZEROS = bytes(300_000_000)  # which nothing is written to: the system gives no memory for them
 
 
 def make(random: np.random.Generator) -> Recipe:
@@ -72,12 +97,15 @@ def simpler(recipe: Recipe) -> Iterator[Recipe]:
 @cache
 def model_bytes(method: str) -> bytes:
     """A model of a small table."""
-    folder, before = Path(tempfile.mkdtemp(prefix="fuzz-")), os.getcwd()
+    folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    before = os.getcwd()
     try:
         os.chdir(folder)
         table_of({"seed": 0, "n": 40}).to_csv("t.csv", index=False)
         asked = ["--min-precision", "0.7"] if method == "preference" else []
-        code, _, told = run_words(["fit", "t.csv", "--target", "y", "--method", method, *asked, "--out", "m.skops"])
+        code, _, told = run_words(
+            ["fit", "t.csv", "--target", "y", "--method", method, *asked, "--out", "m.skops"]
+        )
         if code > 1:
             raise RuntimeError(told)
         return Path("m.skops").read_bytes()
@@ -88,7 +116,8 @@ def model_bytes(method: str) -> bytes:
 
 def tampered(recipe: Recipe) -> bytes:
     """The bytes of the file with the changes."""
-    random, content = np.random.default_rng(recipe["seed"]), model_bytes(recipe["method"])
+    random = np.random.default_rng(recipe["seed"])
+    content = model_bytes(recipe["method"])
     if recipe["kind"] == "raw":
         return _change_bytes(content, recipe["what"], recipe["times"], random)
     from semisvm.tables import files
@@ -132,7 +161,8 @@ def _change_bytes(content: bytes, what: str, times: int, random: np.random.Gener
 
 
 def _change_entries(entries: list[list[Any]], recipe: Recipe, random: np.random.Generator) -> None:
-    kind, what = recipe["kind"], recipe["what"]
+    kind = recipe["kind"]
+    what = recipe["what"]
     wanted = {"json": ".json", "array": ".npy"}.get(kind, "")
     among = [number for number, (name, _) in enumerate(entries) if name.endswith(wanted)]
     if not among:
@@ -145,15 +175,44 @@ def _change_entries(entries: list[list[Any]], recipe: Recipe, random: np.random.
         entries[number][1] = _change_array(part, what)
     elif what in ("flip", "cut", "empty"):
         changes = {"empty": b"", "cut": part[: len(part) // 2]}
-        entries[number][1] = changes.get(what) if what != "flip" else _change_bytes(part, "flip", 3, random)
+        entries[number][1] = (
+            changes.get(what) if what != "flip" else _change_bytes(part, "flip", 3, random)
+        )
     elif what == "missing":
         del entries[number]
+    elif what == "nested bomb":
+        entries[number][1] = _nested(ZEROS, int(random.integers(1, 4)))
+    elif what == "deep":
+        entries[number][1] = _nested(part, int(random.integers(2, 40)))
+    elif what == "header":
+        entries[number][1] = _array_of(int(10.0 ** random.integers(4, 18)))
     elif what == "bomb":
         entries.append(["more.npy", b"\0" * 300_000_000])
     else:
-        entries.append([{"renamed": "other.npy", "twice": name, "path": "../../evil.npy"}[what], part])
+        entries.append(
+            [{"renamed": "other.npy", "twice": name, "path": "../../evil.npy"}[what], part]
+        )
         if what == "renamed":
             del entries[number]
+
+
+@cache
+def _nested(content: bytes, depth: int) -> bytes:
+    """An archive in an archive, and so on, with the content in the innermost one."""
+    for _ in range(depth):
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("x.npy", content)
+        content = buffer.getvalue()
+    return content
+
+
+def _array_of(claimed: int) -> bytes:
+    """An array of ten numbers that says that it has more."""
+    buffer = io.BytesIO()
+    header = {"descr": "<f8", "fortran_order": False, "shape": (claimed,)}
+    np.lib.format.write_array_header_1_0(buffer, header)
+    return buffer.getvalue() + bytes(80)
 
 
 def _change_json(part: bytes, value: Any, random: np.random.Generator) -> bytes:
@@ -212,7 +271,8 @@ def check(recipe: Recipe) -> Verdict:
 def _use(folder: Path, content: bytes) -> Verdict:
     Path("m.skops").write_bytes(content)
     table_of({"seed": 1, "n": 12}).to_csv("t.csv", index=False)
-    peak, codes = peak_megabytes(), []
+    peak = peak_megabytes()
+    codes = []
     for words in (["predict", "m.skops", "t.csv", "--out", "p.csv"], ["evaluate", "m.skops", "t.csv", "--json"],
                   ["report", "m.skops", "--out", "r.html"]):  # fmt: skip
         inputs = {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from semisvm import PreferenceClassifier
 from semisvm.estimators import METHODS
+from semisvm.estimators.preference.paper import PaperPreferenceSVC
 from semisvm.sklearn_private import Interval, StrOptions
 
 # Values where the constraint names none, or where those of the constraint need data of their own.
@@ -38,12 +39,29 @@ EXTREME: dict[str, list[Any]] = {
     "cache_size": [1e-6, 0.1, 1.0],
     "max_iter": [0, 1, 2, 10],
     "time_limit": [1e-9, 1e-3],
-    "class_weight": [{0: 1e-300, 1: 1e300}, {0: 0.0, 1: 1.0}, {0: -1.0, 1: 1.0}, {0: float("nan")}, {7: 1.0}],
-    "costs": [{0: 1e-200, 1: 1e200}, {0: 0.0, 1: 0.0}, [[0.0, 1e300], [1e-300, 0.0]], [[1.0]], {0: "a", 1: 1}],
+    "class_weight": [
+        {0: 1e-300, 1: 1e300},
+        {0: 0.0, 1: 1.0},
+        {0: -1.0, 1: 1.0},
+        {0: float("nan")},
+        {7: 1.0},
+    ],
+    "costs": [
+        {0: 1e-200, 1: 1e200},
+        {0: 0.0, 1: 0.0},
+        [[0.0, 1e300], [1e-300, 0.0]],
+        [[1.0]],
+        {0: "a", 1: 1},
+    ],
 }
 ESTIMATORS = {
-    **{method.class_name: method.estimator_class for method in METHODS if method.estimator_class is not None},
+    **{
+        method.class_name: method.estimator_class
+        for method in METHODS
+        if method.estimator_class is not None
+    },
     "PreferenceClassifier": PreferenceClassifier,
+    "PaperPreferenceSVC": PaperPreferenceSVC,
 }
 
 
@@ -60,7 +78,9 @@ def values_of(name: str, constraints: Any) -> list[Any]:
         elif isinstance(one, Interval):
             whole = issubclass(one.type, Integral)
             low = 0 if one.left is None else one.left
-            ends = [low + (1 if whole else 1e-3)] + ([low] if one.closed in ("left", "both") else [])
+            ends = [low + (1 if whole else 1e-3)] + (
+                [low] if one.closed in ("left", "both") else []
+            )
             ends += [one.right] if one.right is not None and one.closed in ("right", "both") else []
             found += [int(end) if whole else float(end) for end in ends]
     return found

@@ -1,6 +1,8 @@
-"""Random rows that are not in memory: .npy files and folders of tables, with odd types, codes, weights and damage.
+"""Random rows that are not in memory: .npy files and folders of tables, with odd types, codes,
+weights and damage.
 
-What must hold is what must hold of an estimator on rows in memory; the same file gives the same model.
+What must hold is what must hold of an estimator on rows in memory; the same file gives the same
+model.
 """
 
 from __future__ import annotations
@@ -20,19 +22,59 @@ from studies.fuzz.verdict import Verdict, of_error, watched
 
 Recipe = dict[str, Any]
 CONTAINERS = ("npy", "npy", "npy", "csv folder", "parquet folder", "csv", "memory")
-TYPES = ("float64", "float64", "float32", "int64", "float16", "object", "complex128", "one row", "fortran", "bytes")
-DAMAGE = ("none", "none", "none", "cut", "header", "empty", "flip", "longer", "nan", "text", "other columns", "gone")
-CODES = ("right", "right", "right", "y", "no classes", "too large", "short", "floats", "all unlabeled", "one class")
+TYPES = (
+    "float64",
+    "float64",
+    "float32",
+    "int64",
+    "float16",
+    "object",
+    "complex128",
+    "one row",
+    "fortran",
+    "bytes",
+)
+DAMAGE = (
+    "none",
+    "none",
+    "none",
+    "cut",
+    "header",
+    "empty",
+    "flip",
+    "longer",
+    "nan",
+    "text",
+    "other columns",
+    "gone",
+)
+CODES = (
+    "right",
+    "right",
+    "right",
+    "y",
+    "no classes",
+    "too large",
+    "short",
+    "floats",
+    "all unlabeled",
+    "one class",
+)
 
 
 def make(random: np.random.Generator) -> Recipe:
     """Draw an estimator, its parameters, and a file of rows."""
 
     def pick(options: Any, plain: float = 0.6) -> Any:
-        return options[0] if random.random() < plain else options[int(random.integers(len(options)))]
+        return (
+            options[0] if random.random() < plain else options[int(random.integers(len(options)))]
+        )
 
     name = str(
-        random.choice(["SupervisedSVC", "TransductiveSVC", "TransductiveSVC", "LabelMeanSVC"], p=[0.5, 0.2, 0.2, 0.1])
+        random.choice(
+            ["SupervisedSVC", "TransductiveSVC", "TransductiveSVC", "LabelMeanSVC"],
+            p=[0.5, 0.2, 0.2, 0.1],
+        )
     )
     parameters = draw_parameters(random, name)
     if random.random() < 0.8:
@@ -53,7 +95,9 @@ def make(random: np.random.Generator) -> Recipe:
         "type": pick(TYPES, 0.7),
         "damage": pick(DAMAGE, 0.7),
         "codes": pick(CODES, 0.5),
-        "weights": pick((None, "ones", "integers", "some zero", "tiny", "huge", "nan", "negative", "short"), 0.7),
+        "weights": pick(
+            (None, "ones", "integers", "some zero", "tiny", "huge", "nan", "negative", "short"), 0.7
+        ),
         "seed": int(random.integers(1000)),
     }
 
@@ -61,8 +105,19 @@ def make(random: np.random.Generator) -> Recipe:
 def simpler(recipe: Recipe) -> Iterator[Recipe]:
     """Leave out one parameter, or make one thing about the rows plain."""
     for name in list(recipe["parameters"]):
-        yield {**recipe, "parameters": {key: value for key, value in recipe["parameters"].items() if key != name}}
-    for name, value in {**PLAIN, "n": 40, "container": "npy", "damage": "none", "codes": "right"}.items():
+        yield {
+            **recipe,
+            "parameters": {
+                key: value for key, value in recipe["parameters"].items() if key != name
+            },
+        }
+    for name, value in {
+        **PLAIN,
+        "n": 40,
+        "container": "npy",
+        "damage": "none",
+        "codes": "right",
+    }.items():
         if recipe[name] != value:
             yield {**recipe, name: value}
 
@@ -80,7 +135,8 @@ def check(recipe: Recipe) -> Verdict:
 
 
 def _fit_and_compare(recipe: Recipe, folder: Path) -> Verdict:
-    X, code = rows_of(recipe), np.arange(recipe["n"]) % recipe["classes"]
+    X = rows_of(recipe)
+    code = np.arange(recipe["n"]) % recipe["classes"]
     codes = np.where(np.arange(recipe["n"]) % 5 < 3, code, -1)
     scores = []
     for _ in range(2):
@@ -99,10 +155,12 @@ def _fit_and_compare(recipe: Recipe, folder: Path) -> Verdict:
 
 def given_rows(recipe: Recipe, folder: Path, X: np.ndarray, codes: np.ndarray) -> tuple[Any, Any]:
     """The rows and the target as the estimator is given them."""
-    from semisvm.primal import FileRows, MemoryRows
+    from semisvm.primal import FileRows
+    from semisvm.primal.rows import MemoryRows
     from semisvm.tables import rows_on_disk
 
-    kind, how = recipe["codes"], recipe["damage"]
+    kind = recipe["codes"]
+    how = recipe["damage"]
     if how == "nan":
         X = X.copy()
         X[len(X) // 2, 0] = np.nan
@@ -110,7 +168,9 @@ def given_rows(recipe: Recipe, folder: Path, X: np.ndarray, codes: np.ndarray) -
         "too large": codes + 5, "short": codes[:-1], "floats": codes + 0.5, "all unlabeled": np.full(len(codes), -1),
         "one class": np.minimum(codes, 0),
     }.get(kind, codes)  # fmt: skip
-    classes = None if kind == "no classes" else np.array([f"c{k}" for k in range(recipe["classes"])])
+    classes = (
+        None if kind == "no classes" else np.array([f"c{k}" for k in range(recipe["classes"])])
+    )
     weight = given_weights(recipe)
     if recipe["container"] == "memory":
         return MemoryRows(X, None if kind == "y" else given, weight), given if kind == "y" else None
@@ -134,7 +194,8 @@ def _save(path: Path, X: np.ndarray, type: str) -> None:
 
 
 def _write_tables(recipe: Recipe, folder: Path, X: np.ndarray, codes: np.ndarray) -> Path:
-    kind, how = recipe["container"], recipe["damage"]
+    kind = recipe["container"]
+    how = recipe["damage"]
     frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])[: len(codes)]
     frame["kind"] = [f"c{code:g}" if code >= 0 else "" for code in codes]
     half = len(frame) // 2
@@ -155,12 +216,18 @@ def _write_tables(recipe: Recipe, folder: Path, X: np.ndarray, codes: np.ndarray
 
 
 def _damage(path: Path, how: str, seed: int) -> None:
-    random, content = np.random.default_rng(seed), bytearray(path.read_bytes())
+    random = np.random.default_rng(seed)
+    content = bytearray(path.read_bytes())
     at = int(random.integers(max(len(content), 1)))
     if how == "flip":
         content[at] ^= 1 << int(random.integers(8))
     elif how == "gone":
         path.unlink()
         return
-    cut = {"cut": content[:at], "header": content[:90], "empty": b"", "longer": content + content[-16:]}
+    cut = {
+        "cut": content[:at],
+        "header": content[:90],
+        "empty": b"",
+        "longer": content + content[-16:],
+    }
     path.write_bytes(bytes(cut.get(how, content)))

@@ -25,9 +25,12 @@ CPU_SECONDS = 20  # what a dozen rows may take
 GOOD = ("done", "refused", "skipped")
 # Words of an error that speak about our code instead of the input.
 INTERNAL = re.compile(
-    r"has no attribute|NoneType|out of bounds|could not be broadcast|not aligned|setting an array element|"
-    r"unexpected keyword|positional argument|zero-size array|must not contain infs|unpack|not subscriptable|"
-    r"reduction operation|truth value|list index|division by zero|cannot reshape|Kernel died|internal error|"
+    r"has no attribute|NoneType|out of bounds|could not be broadcast|not aligned|setting an array"
+    r" element|"
+    r"unexpected keyword|positional argument|zero-size array|must not contain infs|unpack|not"
+    r" subscriptable|"
+    r"reduction operation|truth value|list index|division by zero|cannot reshape|Kernel"
+    r" died|internal error|"
     r"searchsorted|unhashable|Buffer dtype|this is a bug",
     re.IGNORECASE,
 )
@@ -39,7 +42,8 @@ class SlowError(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """`kind` is "done", "refused" (in words), "skipped", or what failed; `told` says more; `where` in the source.
+    """`kind` is "done", "refused" (in words), "skipped", or what failed; `told` says more; `where`
+    in the source.
 
     A category that draws several inputs from one recipe says how many in `count`.
     """
@@ -55,7 +59,9 @@ class Verdict:
 
     @property
     def key(self) -> str:
-        """Equal for failures that have one cause: the kind, the place, and the words without their numbers."""
+        """Equal for failures that have one cause: the kind, the place, and the words without
+        their numbers.
+        """
         words = re.sub(r"[-+]?\d[\d.e+-]*|'[^']*'|\"[^\"]*\"|/\S+", "#", self.told)
         return f"{self.kind} {self.where} {words[:80]}"
 
@@ -98,7 +104,9 @@ def limited(seconds: float = CPU_SECONDS) -> Iterator[None]:
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """The limit of an input for an estimator; what it prints is dropped, and a RuntimeWarning is an error."""
+    """The limit of an input for an estimator; what it prints is dropped, and a RuntimeWarning is
+    an error.
+    """
     with limited(), warnings.catch_warnings(), redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("ignore", FutureWarning)
@@ -108,13 +116,18 @@ def watched() -> Iterator[None]:
 
 
 def try_in_folder(
-    run: Callable[..., Verdict], prepare: Callable[[], Any] | None = None, seconds: float = CPU_SECONDS
+    run: Callable[..., Verdict],
+    prepare: Callable[[], Any] | None = None,
+    seconds: float = CPU_SECONDS,
 ) -> Verdict:
-    """The verdict of `run(folder)` in a folder of its own, where any exception that comes out is a failure.
+    """The verdict of `run(folder)` in a folder of its own, where any exception that comes out is a
+    failure.
 
-    `prepare` is called first, in the old folder and without a limit; its result is given to `run` too.
+    `prepare` is called first, in the old folder and without a limit; its result is given to `run`
+    too.
     """
-    folder, before = Path(tempfile.mkdtemp(prefix="fuzz-")), os.getcwd()
+    folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    before = os.getcwd()
     try:
         prepared = () if prepare is None else (prepare(),)
         os.chdir(folder)
@@ -131,7 +144,9 @@ def try_in_folder(
 
 
 def random_of(seed: int, category: str, number: int) -> np.random.Generator:
-    """The random numbers of one input; a category has its own, so that one more of them changes no other."""
+    """The random numbers of one input; a category has its own, so that one more of them changes
+    no other.
+    """
     return np.random.default_rng([seed, number, zlib.crc32(category.encode())])
 
 
@@ -143,7 +158,8 @@ def minimize(
     most: int = 60,
 ) -> dict[str, Any]:
     """Take away from a recipe whatever the failure does not need; at most so many checks."""
-    left, is_smaller = most, True
+    left = most
+    is_smaller = True
     while is_smaller and left > 0:
         is_smaller = False
         for candidate in simpler(copy.deepcopy(recipe)):
@@ -151,7 +167,8 @@ def minimize(
             if left <= 0:
                 break
             if check(candidate).key == verdict.key:
-                recipe, is_smaller = candidate, True
+                recipe = candidate
+                is_smaller = True
                 break
     return recipe
 

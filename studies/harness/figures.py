@@ -1,4 +1,5 @@
-"""SVG figures that are equal, byte for byte, for equal data: no date, no random identifiers, no settings of the user.
+"""SVG figures that are equal, byte for byte, for equal data: no date, no random identifiers, no
+settings of the user.
 
 matplotlib is imported only when something is drawn.
 """
@@ -14,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 REMEDY = 'matplotlib is not installed; get it with: pip install "semisvm[plots]"'
-LOOK = {"svg.hashsalt": "semisvm", "svg.fonttype": "none", "font.size": 10, "axes.grid": True, "grid.alpha": 0.3}
+LOOK = {
+    "svg.hashsalt": "semisvm",
+    "svg.fonttype": "none",
+    "font.size": 10,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+}
 # the colors of Okabe and Ito, which color-blind readers can tell apart; lines and marks differ too
 STYLES: tuple[dict[str, Any], ...] = (
     {"color": "#0072B2", "linestyle": "-", "marker": "o"},
@@ -47,7 +54,9 @@ def has_matplotlib() -> bool:
 
 
 def draw_svg(size: tuple[float, float], title: str, draw: Callable[[Any], None]) -> bytes:
-    """Return the SVG file of what `draw` draws into an empty matplotlib figure of a size in inches."""
+    """Return the SVG file of what `draw` draws into an empty matplotlib figure of a size in
+    inches.
+    """
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -63,12 +72,18 @@ def draw_svg(size: tuple[float, float], title: str, draw: Callable[[Any], None])
     return file.getvalue()
 
 
-def draw_curves(axes: Any, curves: Sequence[Curve], styles: Sequence[dict[str, Any]], *, marks: bool) -> None:
+def draw_curves(
+    axes: Any, curves: Sequence[Curve], styles: Sequence[dict[str, Any]], *, marks: bool
+) -> None:
     """Draw curves with their bands, each in its style."""
     for curve, style in zip(curves, styles, strict=True):
         if curve.low is not None and curve.high is not None:
-            axes.fill_between(curve.x, curve.low, curve.high, color=style["color"], alpha=0.15, linewidth=0)
-        look = style if marks else {name: value for name, value in style.items() if name != "marker"}
+            axes.fill_between(
+                curve.x, curve.low, curve.high, color=style["color"], alpha=0.15, linewidth=0
+            )
+        look = (
+            style if marks else {name: value for name, value in style.items() if name != "marker"}
+        )
         axes.plot(curve.x, curve.mean, label=curve.label, linewidth=1.6, markersize=4, **look)
 
 
@@ -83,7 +98,9 @@ def make_logarithmic(axes: Any) -> None:
         axis.set_minor_formatter(NullFormatter())
 
 
-def draw_growth(values: Mapping[str, Mapping[int, float]], x_name: str, y_name: str, title: str) -> bytes:
+def draw_growth(
+    values: Mapping[str, Mapping[int, float]], x_name: str, y_name: str, title: str
+) -> bytes:
     """Return an SVG file with one curve per entry of {name: {x: y}}, both axes logarithmic."""
     curves = [
         Curve(name, name, np.array(sorted(found)), np.array([found[x] for x in sorted(found)]))

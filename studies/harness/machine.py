@@ -40,12 +40,18 @@ def describe_machine() -> dict[str, Any]:
 
 
 def describe_versions() -> dict[str, str | None]:
-    """Return the version of Python and of each package that takes part; None where it is not installed."""
-    return {"python": platform.python_version()} | {package: _version(package) for package in PACKAGES}
+    """Return the version of Python and of each package that takes part; None where it is not
+    installed.
+    """
+    return {"python": platform.python_version()} | {
+        package: _version(package) for package in PACKAGES
+    }
 
 
 def describe_commit() -> str | None:
-    """Return the commit of the checkout, with "+dirty" if its code differs; None outside a checkout."""
+    """Return the commit of the checkout, with "+dirty" if its code differs; None outside a
+    checkout.
+    """
     if _git("ls-files", "--error-unmatch", "src/semisvm/__init__.py") is None:
         return None
     commit = _git("rev-parse", "--short=12", "HEAD")
@@ -56,7 +62,9 @@ def describe_commit() -> str | None:
 
 
 def source_digest() -> str:
-    """Return a digest of every Python file of the library, names included; it tells two dirty trees apart."""
+    """Return a digest of every Python file of the library, names included; it tells two dirty
+    trees apart.
+    """
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         digest.update(path.relative_to(PACKAGE).as_posix().encode())
@@ -66,11 +74,13 @@ def source_digest() -> str:
 
 def name_session(session: dict[str, Any]) -> str:
     """Return the session in one line, for people."""
-    machine, versions = session.get("machine") or {}, session.get("versions") or {}
+    machine = session.get("machine") or {}
+    versions = session.get("versions") or {}
     packages = ", ".join(f"{name} {number}" for name, number in versions.items() if number)
     where = f"{machine.get('cpu')}, {machine.get('cores')} cores, {machine.get('memory_gib')} GiB"
     return (
-        f"{where}, {machine.get('system')}; {packages}; commit {session.get('commit')}, source {session.get('source')}"
+        f"{where}, {machine.get('system')}; {packages}; commit {session.get('commit')}, source"
+        f" {session.get('source')}"
     )
 
 
@@ -94,7 +104,9 @@ def usable_cores() -> int:
 
 def _cpu_model() -> str:
     try:
-        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        found = re.search(
+            r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE
+        )
     except OSError:
         found = None
     return found.group(1).strip() if found else platform.processor() or "unknown"
@@ -117,7 +129,9 @@ def _version(package: str) -> str | None:
 def _git(*arguments: str) -> str | None:
     """Return what git answers in the repository; None where there is no git or no repository."""
     try:
-        answer = subprocess.run(["git", *arguments], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+        answer = subprocess.run(
+            ["git", *arguments], cwd=REPOSITORY, capture_output=True, text=True, check=True
+        )
     except (OSError, subprocess.CalledProcessError):
         return None
     return answer.stdout.strip()

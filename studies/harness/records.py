@@ -4,17 +4,19 @@ A cell is a task with a seed. A record holds
 
     task       what ran: a JSON object; two records with equal tasks and seeds ran the same thing
     seed       the seed, or the number of the repetition
-    outcome    "done"; "failed" (it raised or its process died); "not runnable" (the method or its data is missing);
-               benchmarks also have "over limit" and "iteration limit"
+    outcome    "done"; "failed" (it raised or its process died); "not runnable" (the method or its
+               data is missing); benchmarks also have "over limit" and "iteration limit"
     why        the reason, where the outcome is not "done"
-    measures   numbers by name, among them "seconds" or "wall_s"; nested objects of numbers are allowed
+    measures   numbers by name, among them "seconds" or "wall_s"; nested objects of numbers are
+               allowed
     curves     lists of numbers by name, where there are any
-    session    the run that made it. A line {"session", "machine", "versions", "commit", "source"} before the first
-               record of a run says where and with what it ran; `read_records` puts these into each of its records
+    session    the run that made it. A line {"session", "machine", "versions", "commit", "source"}
+               before the first record of a run says where and with what it ran; `read_records` puts
+               these into each of its records
     date       when it was written
 
-A process that is killed while it writes leaves an incomplete last line. It is ignored when the file is read and removed
-before anything is appended, so that the file consists of whole lines.
+A process that is killed while it writes leaves an incomplete last line. It is ignored when the file
+is read and removed before anything is appended, so that the file consists of whole lines.
 """
 
 from __future__ import annotations
@@ -58,7 +60,9 @@ def done_keys(path: Path) -> set[str]:
 
 
 def read_records(path: Path) -> list[dict[str, Any]]:
-    """Return the records of a file, oldest first; none if there is no file. An incomplete last line is ignored."""
+    """Return the records of a file, oldest first; none if there is no file. An incomplete last
+    line is ignored.
+    """
     sessions: dict[str, dict[str, Any]] = {}
     records = []
     for entry in _entries(path):
@@ -82,7 +86,8 @@ def _entries(path: Path) -> Iterator[dict[str, Any]]:
 
 
 class Journal:
-    """A file of records open for appending, by one process at a time; each record is on disk before the next.
+    """A file of records open for appending, by one process at a time; each record is on disk before
+    the next.
 
     Parameters
     ----------
@@ -93,7 +98,8 @@ class Journal:
     """
 
     def __init__(self, path: Path, session: Mapping[str, Any]) -> None:
-        self.path, self.session = path, dict(session)
+        self.path = path
+        self.session = dict(session)
         named = json.dumps([self.session, datetime.now(UTC).isoformat()], sort_keys=True)
         self._id = hashlib.sha256(named.encode()).hexdigest()[:8]
         self._has_session_line = False
@@ -128,7 +134,9 @@ class Journal:
 
 
 def _rounded(value: Any) -> Any:
-    """Return numbers with ten digits, enough to compare objectives; tasks as they are: their keys must not change."""
+    """Return numbers with ten digits, enough to compare objectives; tasks as they are: their
+    keys must not change.
+    """
     if isinstance(value, Mapping):
         return {name: entry if name == "task" else _rounded(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -161,5 +169,6 @@ def _lock(file: IO[bytes], name: str) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         raise RecordsInUseError(
-            f"Another run is writing to {name}. Wait until it ends, stop it, or choose another --out."
+            f"Another run is writing to {name}. Wait until it ends, stop it, or choose another"
+            " --out."
         ) from None

@@ -1,8 +1,10 @@
 """The papers' tables, ours and theirs.
 
-    published/, and one module or package per paper    what the papers print, and which tasks give these numbers
+    published/, and one module or package per paper    what the papers print, and which tasks give
+    these numbers
     tasks                 the nouns: task, cell, number, reference, line, table, paper
-    samples, simulate     the rows of a task;  methods, tuning, baselines: its classifier;  scores: its scores
+    samples, simulate     the rows of a task;  methods, tuning, baselines: its classifier;  scores:
+                          its scores
     run                   cells, run and recorded
     results               records summarized per task: what pages are made of
     verdicts, compare     ours compared with theirs;  pages, drawings: as Markdown and SVG

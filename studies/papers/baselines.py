@@ -1,13 +1,14 @@
-"""Classifiers that exist only to be compared with: a better supervised baseline, and one that repeats a mistake.
+"""Classifiers that exist only to be compared with: a better supervised baseline, and one that
+repeats a mistake.
 
-`ThresholdedSupervised` is what a method that uses unlabeled rows has to beat: the SVM of all labels, with the
-threshold at which the out-of-fold scores of the labeled rows have the best F1. It uses no unlabeled row. Classes are
-0 and 1.
+`ThresholdedSupervised` is what a method that uses unlabeled rows has to beat: the SVM of all
+labels, with the threshold at which the out-of-fold scores of the labeled rows have the best F1. It
+uses no unlabeled row. Classes are 0 and 1.
 
-`PackageMixture` computes the "generative model" column of the cluster-SVM paper as its numbers suggest it was
-computed: one Gaussian of diagonal covariance per class, by EM over labeled and unlabeled rows, whose density lacks
-the factor 1 / prod(sd). The column fits that, and not a mixture with the factor. `MixtureClassifier` is the one to
-use.
+`PackageMixture` computes the "generative model" column of the cluster-SVM paper as its numbers
+suggest it was computed: one Gaussian of diagonal covariance per class, by EM over labeled and
+unlabeled rows, whose density lacks the factor 1 / prod(sd). The column fits that, and not a mixture
+with the factor. `MixtureClassifier` is the one to use.
 """
 
 from __future__ import annotations
@@ -26,15 +27,19 @@ N_FOLDS = 5
 
 
 class ThresholdedSupervised:
-    """`SupervisedSVC(**params)` with a threshold by five-fold cross-fitting; `seed` determines the folds."""
+    """`SupervisedSVC(**params)` with a threshold by five-fold cross-fitting; `seed` determines
+    the folds.
+    """
 
     def __init__(self, seed: int, **params: Any) -> None:
-        self.seed, self.params = seed, params
+        self.seed = seed
+        self.params = params
 
     def fit(self, X: Any, y: NDArray) -> ThresholdedSupervised:
         """Fit on the labeled rows, then once per fold."""
         labeled = y != UNLABELED
-        X, y = X[labeled], y[labeled]
+        X = X[labeled]
+        y = y[labeled]
         self.svm_ = SupervisedSVC(**self.params).fit(X, y)
         folds = SemiSupervisedKFold(N_FOLDS, shuffle=True, random_state=self.seed)
         scores = cross_fit_scores(SupervisedSVC(**self.params), X, y, cv=folds)
@@ -51,10 +56,14 @@ class ThresholdedSupervised:
 
 
 class PackageMixture:
-    """EM with E-step weights proportional to share * exp(-|(x - mean) / sd|^2 / 2), and no determinant."""
+    """EM with E-step weights proportional to share * exp(-|(x - mean) / sd|^2 / 2), and no
+    determinant.
+    """
 
     def __init__(self, max_iter: int = 200, tol: float = 1e-5, ridge: float = 1e-6) -> None:
-        self.max_iter, self.tol, self.ridge = max_iter, tol, ridge
+        self.max_iter = max_iter
+        self.tol = tol
+        self.ridge = ridge
 
     def fit(self, X: NDArray, y: NDArray) -> PackageMixture:
         """Start from the labeled rows, whose classes stay fixed."""
@@ -65,7 +74,8 @@ class PackageMixture:
         weight = known
         for _ in range(self.max_iter):
             guessed = np.where(is_labeled[:, None], known, self.predict_proba(X))
-            change, weight = float(np.abs(guessed - weight).max()), guessed
+            change = float(np.abs(guessed - weight).max())
+            weight = guessed
             if change < self.tol:
                 break
             self._maximize(X, weight, floor=X.var(axis=0))

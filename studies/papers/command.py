@@ -1,7 +1,7 @@
 """`python -m studies.papers`: rerun the papers' tables and compare ours with theirs.
 
-Exit code 0: every requested cell ran (in a quick run: every cell that can run here, and no stored verdict became
-worse). 1: otherwise. 130: stopped by Ctrl-C; finished cells are on record.
+Exit code 0: every requested cell ran (in a quick run: every cell that can run here, and no stored
+verdict became worse). 1: otherwise. 130: stopped by Ctrl-C; finished cells are on record.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ from rich.text import Text
 from studies import papers
 from studies.harness.machine import source_digest, usable_cores
 from studies.harness.records import RecordsInUseError, read_records
-from studies.papers.compare import Comparison, compare_table, count_verdicts, find_worse, read_stored, store_verdicts
+from studies.papers.compare import (
+    Comparison,
+    compare_table,
+    count_verdicts,
+    find_worse,
+    read_stored,
+    store_verdicts,
+)
 from studies.papers.drawings import draw_figures
 from studies.papers.pages import INDEX, line_cells, render_index, render_page
 from studies.papers.results import Results, read_results, summarize_paper, write_results
@@ -33,16 +40,33 @@ Chosen = list[tuple[Paper, tuple[Table, ...]]]
 @click.command(short_help="Rerun the papers' tables and compare ours with theirs.")
 @click.argument("paper", required=False)
 @click.argument("table", required=False)
-@click.option("--seeds", type=click.IntRange(min=1), help="Repetitions of each task; by default the table's own.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    help="Repetitions of each task; by default the table's own.",
+)
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder of the papers' data; by default the environment variable SEMISVM_DATA.",
 )
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder of records, results and pages.")
-@click.option("--workers", type=click.IntRange(min=1), help="Number of processes; by default one per core.")
-@click.option("--quick", is_flag=True, help="Few seeds, small sets; fails if a stored verdict became worse.")
-@click.option("--pages", "only_pages", is_flag=True, help="Run nothing; write the pages of the results in --out again.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of records, results and pages.",
+)
+@click.option(
+    "--workers", type=click.IntRange(min=1), help="Number of processes; by default one per core."
+)
+@click.option(
+    "--quick", is_flag=True, help="Few seeds, small sets; fails if a stored verdict became worse."
+)
+@click.option(
+    "--pages",
+    "only_pages",
+    is_flag=True,
+    help="Run nothing; write the pages of the results in --out again.",
+)
 @click.option("--list", "only_list", is_flag=True, help="List papers and tables with their sizes.")
 @click.option("--store", is_flag=True, hidden=True, help="Store the verdicts of this quick run.")
 @click.pass_context
@@ -61,10 +85,11 @@ def reproduce(
 ) -> None:
     """Rerun the published tables of PAPER (all papers by default), or one TABLE of it.
 
-    Every finished cell is recorded in --out (PAPER.jsonl) and never run again: a run that was stopped goes on where
-    it stopped. Records made by an earlier version count too, and the page names every version; to start from nothing,
-    choose another --out. The results (PAPER.json), a page (PAPER.md), the figures if matplotlib is installed (pip
-    install "semisvm[plots]"), and a front page of all papers (README.md) are written to the same folder.
+    Every finished cell is recorded in --out (PAPER.jsonl) and never run again: a run that was
+    stopped goes on where it stopped. Records made by an earlier version count too, and the page
+    names every version; to start from nothing, choose another --out. The results (PAPER.json), a
+    page (PAPER.md), the figures if matplotlib is installed (pip install "semisvm[plots]"), and a
+    front page of all papers (README.md) are written to the same folder.
     """
     chosen = _choose(paper, table)
     console = Console(highlight=False)
@@ -79,12 +104,16 @@ def reproduce(
     for found, tables in chosen:
         ending = None
         if not only_pages:
-            ending = _run(console, found, tables, out, seeds, quick, data, workers or usable_cores())
+            ending = _run(
+                console, found, tables, out, seeds, quick, data, workers or usable_cores()
+            )
         comparisons = _report(console, found, tables, out, quick)
         if ending is None:
             continue
         if ending.interrupted:
-            console.print("Stopped. Finished cells are on record: the same command goes on from here.")
+            console.print(
+                "Stopped. Finished cells are on record: the same command goes on from here."
+            )
             context.exit(130)
         all_ran = ending.is_complete and all(comparison.summary for comparison in comparisons)
         if ending.failed or not (all_ran or quick):
@@ -110,7 +139,10 @@ def _list(console: Console, chosen: Chosen, quick: bool) -> None:
         console.print(f"[bold]{paper.name}[/]  {paper.citation}")
         for table in tables:
             seeds = table.quick_seeds if quick else table.seeds
-            size = f"{len(table.lines)} lines, {len(cells_of(table, quick=quick))} cells, {seeds} seeds"
+            size = (
+                f"{len(table.lines)} lines, {len(cells_of(table, quick=quick))} cells, {seeds}"
+                " seeds"
+            )
             console.print(f"  {table.name:<14} {table.title}: {size}")
 
 
@@ -124,7 +156,12 @@ def _run(
     data: Path | None,
     workers: int,
 ) -> Ending:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task(paper.name, total=None)
         try:
@@ -142,7 +179,9 @@ def _run(
             raise click.ClickException(str(error)) from None
 
 
-def _report(console: Console, paper: Paper, tables: tuple[Table, ...], out: Path, quick: bool) -> list[Comparison]:
+def _report(
+    console: Console, paper: Paper, tables: tuple[Table, ...], out: Path, quick: bool
+) -> list[Comparison]:
     """Print the chosen tables, and write the results and the page of the whole paper."""
     results = _update_results(paper, out)
     everything = []
@@ -182,10 +221,22 @@ def _write_index(out: Path, quick: bool) -> None:
     (out / INDEX).write_text(render_index(results, quick=quick), encoding="utf-8")
 
 
-def _print_table(console: Console, paper: Paper, table: Table, comparisons: list[Comparison]) -> None:
+def _print_table(
+    console: Console, paper: Paper, table: Table, comparisons: list[Comparison]
+) -> None:
     runnable = [comparison for comparison in comparisons if comparison.verdict != "not runnable"]
     if runnable:
-        grid = Grid("setting", "method", "measure", "theirs", "ours", "seeds", "difference", "verdict", box=None)
+        grid = Grid(
+            "setting",
+            "method",
+            "measure",
+            "theirs",
+            "ours",
+            "seeds",
+            "difference",
+            "verdict",
+            box=None,
+        )
         for comparison in runnable:
             style = STYLES.get(comparison.verdict, "")
             grid.add_row(*map(Text, line_cells(comparison)), Text(comparison.verdict, style=style))
@@ -196,11 +247,15 @@ def _print_table(console: Console, paper: Paper, table: Table, comparisons: list
         console.print(Text(f"{paper.name}, {table.name}: {lines} lines not runnable: {why}."))
 
 
-def _check(console: Console, paper: Paper, comparisons: list[Comparison], data: Path | None, store: bool) -> int:
+def _check(
+    console: Console, paper: Paper, comparisons: list[Comparison], data: Path | None, store: bool
+) -> int:
     """Compare a quick run with the stored verdicts; return the exit code."""
     if store:
         store_verdicts(paper.name, comparisons)
     worse = find_worse(comparisons, read_stored().get(paper.name, {}), data)
     for line, before, now in worse:
-        console.print(f"[red]Became worse[/]: {paper.name} | {line}: was {before}, is {now}", soft_wrap=True)
+        console.print(
+            f"[red]Became worse[/]: {paper.name} | {line}: was {before}, is {now}", soft_wrap=True
+        )
     return 1 if worse else 0

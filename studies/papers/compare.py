@@ -1,8 +1,9 @@
 """Ours compared with theirs, and the verdicts of the quick run that must not become worse.
 
-`quick.json` holds {paper: {line: verdict}} of a quick run with its own numbers of seeds. A line whose data is not
-here is skipped; one that failed, or whose verdict is further down the vocabulary than before, is worse. Only verdicts
-that the rounding of another machine can't change are stored: of lines that are steady, and only firm ones.
+`quick.json` holds {paper: {line: verdict}} of a quick run with its own numbers of seeds. A line
+whose data is not here is skipped; one that failed, or whose verdict is further down the vocabulary
+than before, is worse. Only verdicts that the rounding of another machine can't change are stored:
+of lines that are steady, and only firm ones.
 """
 
 from __future__ import annotations
@@ -47,13 +48,17 @@ def compare(lines: Iterable[Line], results: Results) -> list[Comparison]:
 
 
 def compare_table(table: Table, results: Results, *, quick: bool = False) -> list[Comparison]:
-    """Compare a table's lines, or those of its quick run, with their references; then what is made from many cells."""
+    """Compare a table's lines, or those of its quick run, with their references; then what is
+    made from many cells.
+    """
     found = compare([line for line in table.lines if line.quick or not quick], results)
     return found + (table.derive(results, quick) if table.derive else [])
 
 
 def count_verdicts(comparisons: Sequence[Comparison]) -> dict[Verdict, int]:
-    """Return how often each verdict was given, in the order of the vocabulary, without those never given."""
+    """Return how often each verdict was given, in the order of the vocabulary, without those
+    never given.
+    """
     counts = Counter(comparison.verdict for comparison in comparisons)
     return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
@@ -75,7 +80,9 @@ def read_stored(path: Path = STORED) -> dict[str, dict[str, str]]:
 
 
 def store_verdicts(paper: str, comparisons: Iterable[Comparison], path: Path = STORED) -> None:
-    """Replace the stored verdicts of a paper by those that hold now and will hold on another machine."""
+    """Replace the stored verdicts of a paper by those that hold now and will hold on another
+    machine.
+    """
     held = {c.line.name: c.verdict for c in comparisons if c.verdict in JUDGED and is_enforced(c)}
     everything = read_stored(path) | {paper: held}
     path.write_text(json.dumps(everything, indent=1, sort_keys=True) + "\n", encoding="utf-8")
@@ -97,8 +104,11 @@ def find_worse(
 
 
 def is_enforced(comparison: Comparison) -> bool:
-    """Return whether to insist on a verdict: not where rounding decides it, nor where a printed design had luck."""
-    line, summary = comparison.line, comparison.summary
+    """Return whether to insist on a verdict: not where rounding decides it, nor where a printed
+    design had luck.
+    """
+    line = comparison.line
+    summary = comparison.summary
     if not line.steady or summary is None or (line.mark == "as printed" and line.note):
         return False
     return is_firm(summary, line.reference, line.bound)

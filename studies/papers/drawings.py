@@ -1,12 +1,15 @@
 """The figures of a page, as SVG, made from `Results` alone.
 
-A figure is a row of panels; a panel has some curves over one grid: the mean over the seeds, and a band from the 10%
-to the 90% quantile. Without matplotlib, or from records without curves, a `Drawing` says why there is no figure.
+A figure is a row of panels; a panel has some curves over one grid: the mean over the seeds, and a
+band from the 10% to the 90% quantile. Without matplotlib, or from records without curves, a
+`Drawing` says why there is no figure.
 
-    roc       one panel per setting: true against false positive rate, the whole above, its upper left corner below
+    roc       one panel per setting: true against false positive rate, the whole above, its upper
+              left corner below
     seconds   one panel per set: seconds per fit against rows, both logarithmic
     bars      one panel: seconds per fit, logarithmic, one group of bars per set
-    gains     one panel: a difference between two methods against the share of labeled rows, one curve per set
+    gains     one panel: a difference between two methods against the share of labeled rows, one
+              curve per set
 """
 
 from __future__ import annotations
@@ -18,7 +21,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from studies.harness.figures import REMEDY, Curve, draw_curves, draw_svg, has_matplotlib, make_logarithmic
+from studies.harness.figures import (
+    REMEDY,
+    Curve,
+    draw_curves,
+    draw_svg,
+    has_matplotlib,
+    make_logarithmic,
+)
 from studies.harness.means import Summary
 from studies.papers.compare import Comparison, compare_table
 from studies.papers.results import Results
@@ -52,7 +62,9 @@ Panels = dict[str, list[Curve]]  # by title
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure with the name of its file, the text in its place, and the sentence next to it; or why there is none."""
+    """A figure with the name of its file, the text in its place, and the sentence next to it; or
+    why there is none.
+    """
 
     file: str
     alt: str
@@ -67,7 +79,8 @@ def draw_figures(paper: Paper, results: Results, *, quick: bool = False) -> dict
     for table in paper.tables:
         if table.figure is None:
             continue
-        file, alt = f"{paper.name}-{table.name}.svg", table.figure.alt
+        file = f"{paper.name}-{table.name}.svg"
+        alt = table.figure.alt
         comparisons = compare_table(table, results, quick=quick)
         panels = PANELS[table.figure.kind](comparisons, results)
         if panels and has_matplotlib():
@@ -75,7 +88,9 @@ def draw_figures(paper: Paper, results: Results, *, quick: bool = False) -> dict
             drawings[table.name] = Drawing(file, alt, svg, table.figure.say(comparisons))
         else:
             has_run = any(comparison.summary for comparison in comparisons)
-            drawings[table.name] = Drawing(file, alt, why=REMEDY if panels else NO_CURVES if has_run else NOT_RUN)
+            drawings[table.name] = Drawing(
+                file, alt, why=REMEDY if panels else NO_CURVES if has_run else NOT_RUN
+            )
     return drawings
 
 
@@ -111,12 +126,18 @@ def _seconds_panels(comparisons: Sequence[Comparison], _: Results) -> Panels:
 
 
 def _bars_panels(comparisons: Sequence[Comparison], _: Results) -> Panels:
-    """Return one panel: one curve per method, whose grid numbers the sets; the title of the panel names them."""
+    """Return one panel: one curve per method, whose grid numbers the sets; the title of the
+    panel names them.
+    """
     sets = list(dict.fromkeys(comparison.line.setting for comparison in comparisons))
     found: dict[str, dict[float, Summary]] = {}
     for line, summary in _summaries(comparisons):
         found.setdefault(line.method, {})[sets.index(line.setting)] = summary
-    return {", ".join(sets): [_curve(method, by_set) for method, by_set in found.items()]} if found else {}
+    return (
+        {", ".join(sets): [_curve(method, by_set) for method, by_set in found.items()]}
+        if found
+        else {}
+    )
 
 
 def _gains_panels(comparisons: Sequence[Comparison], _: Results) -> Panels:
@@ -130,7 +151,11 @@ def _gains_panels(comparisons: Sequence[Comparison], _: Results) -> Panels:
 
 
 def _summaries(comparisons: Sequence[Comparison]) -> list[tuple[Line, Summary]]:
-    return [(comparison.line, comparison.summary) for comparison in comparisons if comparison.summary is not None]
+    return [
+        (comparison.line, comparison.summary)
+        for comparison in comparisons
+        if comparison.summary is not None
+    ]
 
 
 def _curve(name: str, found: dict[float, Summary]) -> Curve:
@@ -148,9 +173,15 @@ def _draw(kind: str, panels: Panels, title: str) -> bytes:
             DRAWN[kind](grid[:, number], name, curves)
         if kind != "roc":  # one legend for all panels, outside of the curves
             parts = [axes.get_legend_handles_labels() for axes in grid.flat]
-            named = {label: drawn for handles, labels in parts for drawn, label in zip(handles, labels, strict=True)}
+            named = {
+                label: drawn
+                for handles, labels in parts
+                for drawn, label in zip(handles, labels, strict=True)
+            }
             ncols = 3 if kind == "seconds" else len(named)
-            figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=ncols, title=BAND)
+            figure.legend(
+                named.values(), named.keys(), loc="outside lower center", ncols=ncols, title=BAND
+            )
 
     return draw_svg((max(4.4 * len(panels), 5.2), 4.2 * rows), title, draw)
 
@@ -171,7 +202,9 @@ def _draw_seconds(column: NDArray, name: str, curves: list[Curve]) -> None:
     draw_curves(axes, curves, _styles(curves), marks=True)
     ends = np.array([min(curve.x[0] for curve in curves), max(curve.x[-1] for curve in curves)])
     start = 0.7 * min(curve.mean.min() for curve in curves)
-    axes.plot(ends, start * ends / ends[0], color="0.5", linewidth=0.8, label="proportional to rows")
+    axes.plot(
+        ends, start * ends / ends[0], color="0.5", linewidth=0.8, label="proportional to rows"
+    )
     axes.set(title=name, xlabel="rows", ylabel="seconds per fit")
     make_logarithmic(axes)
 
@@ -180,11 +213,16 @@ def _draw_bars(column: NDArray, name: str, curves: list[Curve]) -> None:
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     (axes,) = column
-    sets, width = name.split(", "), 0.8 / len(curves)
+    sets = name.split(", ")
+    width = 0.8 / len(curves)
     for number, curve in enumerate(curves):
         at = curve.x + (number - (len(curves) - 1) / 2) * width
         spread = np.maximum([curve.mean - curve.low, curve.high - curve.mean], 0)
-        look = {"color": STYLES[curve.name]["color"], "hatch": HATCHES[number % len(HATCHES)], "edgecolor": "white"}
+        look = {
+            "color": STYLES[curve.name]["color"],
+            "hatch": HATCHES[number % len(HATCHES)],
+            "edgecolor": "white",
+        }
         axes.bar(at, curve.mean, width, yerr=spread, capsize=3, label=curve.label, **look)
     least = min(curve.mean.min() for curve in curves)
     axes.set(ylabel="seconds per fit", yscale="log", ylim=(least / 3, None))
@@ -205,5 +243,10 @@ def _styles(curves: list[Curve]) -> list[dict[str, Any]]:
     return [STYLES[curve.name] if curve.name in STYLES else next(proposed) for curve in curves]
 
 
-PANELS = {"roc": _roc_panels, "seconds": _seconds_panels, "bars": _bars_panels, "gains": _gains_panels}
+PANELS = {
+    "roc": _roc_panels,
+    "seconds": _seconds_panels,
+    "bars": _bars_panels,
+    "gains": _gains_panels,
+}
 DRAWN = {"roc": _draw_roc, "seconds": _draw_seconds, "bars": _draw_bars, "gains": _draw_gains}

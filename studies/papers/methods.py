@@ -1,14 +1,18 @@
-"""The methods of the papers by name: the one place where studies of papers call the library's estimators.
+"""The methods of the papers by name: the one place where studies of papers call the library's
+estimators.
 
 A task's parameters go to the estimator as they are, except for these:
 
     C = "cv"          chosen by the supervised SVM on the labels (`LINEAR_C`), whatever the method
-    gamma = "median"  1 / (2 sigma^2) with sigma the median distance between labeled rows, times `gamma_scale`
+    gamma = "median"  1 / (2 sigma^2) with sigma the median distance between labeled rows, times
+                      `gamma_scale`
     starts            of k-means; one is a random start, several are k-means++
     a list            chosen by cross-validation on the labels with the method itself (`tuning`)
-    costs_on          "labeled": the task's costs are those of labeled rows alone (`sample_cost`); else they are `costs`
+    costs_on          "labeled": the task's costs are those of labeled rows alone (`sample_cost`);
+                      else they are `costs`
 
-Several classes are taken two by two, as LIBSVM and R's e1071 do, because the papers' own programs did.
+Several classes are taken two by two, as LIBSVM and R's e1071 do, because the papers' own programs
+did.
 """
 
 from __future__ import annotations
@@ -32,7 +36,9 @@ Build = Callable[[dict[str, Any], int], Any]
 
 @dataclass(frozen=True)
 class PaperMethod:
-    """How to make an unfitted classifier from parameters and a seed; `needs` names its class in `estimators`."""
+    """How to make an unfitted classifier from parameters and a seed; `needs` names its class in
+    `estimators`.
+    """
 
     needs: str
     build: Build
@@ -46,7 +52,9 @@ def missing_method(method: str) -> str:
 
 
 def fit_method(name: str, sample: Sample, params: dict[str, Any], seed: int) -> Callable[[], Any]:
-    """Choose the parameters that the task leaves open and return the fit itself, to be called and timed."""
+    """Choose the parameters that the task leaves open and return the fit itself, to be called
+    and timed.
+    """
     method = PAPER_METHODS[name]
     shown = getattr(sample, method.learns_from)
     settled = _settle(name, sample, params, seed)
@@ -57,7 +65,9 @@ def fit_method(name: str, sample: Sample, params: dict[str, Any], seed: int) -> 
 def _price(
     params: dict[str, Any], y: NDArray, costs: tuple[float, float] | None
 ) -> tuple[dict[str, Any], NDArray | None]:
-    """Put the costs of the task where the method takes them: among its parameters, or into costs of rows."""
+    """Put the costs of the task where the method takes them: among its parameters, or into costs
+    of rows.
+    """
     priced = dict(params)
     only_labeled = priced.pop("costs_on", "all") == "labeled"
     if costs is None:
@@ -82,7 +92,12 @@ def _settle(name: str, sample: Sample, params: dict[str, Any], seed: int) -> dic
 
 
 def _fit(
-    method: PaperMethod, X: Any, y: NDArray, params: dict[str, Any], seed: int, row_costs: NDArray | None = None
+    method: PaperMethod,
+    X: Any,
+    y: NDArray,
+    params: dict[str, Any],
+    seed: int,
+    row_costs: NDArray | None = None,
 ) -> Any:
     more = {} if row_costs is None else {"sample_cost": row_costs}
     return method.build(params, seed).fit(X, y, **more)
@@ -109,6 +124,13 @@ def _cluster(params: dict[str, Any], seed: int) -> Any:
     return _svc("ClusterSVC", random=True)(settled, seed)
 
 
+def _preference(params: dict[str, Any], seed: int) -> Any:
+    """PSVM as published: its rounds are a class of their own."""
+    from semisvm.estimators.preference.paper import PaperPreferenceSVC
+
+    return PaperPreferenceSVC(**params, random_state=np.random.RandomState(seed).randint(2**31))
+
+
 def _mixture(params: dict[str, Any], seed: int) -> Any:
     return estimators.MixtureClassifier(**params)
 
@@ -131,7 +153,7 @@ PAPER_METHODS = {
     "package mixture": PaperMethod("", _package_mixture),
     "transductive": PaperMethod("TransductiveSVC", _svc("TransductiveSVC")),
     "progressive": PaperMethod("ProgressiveSVC", _svc("ProgressiveSVC")),
-    "preference": PaperMethod("PreferenceSVC", _svc("PreferenceSVC", random=True, pairwise=False)),
+    "preference": PaperMethod("PreferenceSVC", _preference),
     "label-mean": PaperMethod("LabelMeanSVC", _svc("LabelMeanSVC")),
     "laplacian": PaperMethod("LaplacianSVC", _svc("LaplacianSVC")),
 }

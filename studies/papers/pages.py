@@ -1,7 +1,7 @@
 """The pages of results, in Markdown: one per paper and a front page, made from `Results` alone.
 
-A paper's page has its tables with one verdict per line, its figures (drawn, and as tables of numbers), a short text
-on what holds and what does not, and where the records were made.
+A paper's page has its tables with one verdict per line, its figures (drawn, and as tables of
+numbers), a short text on what holds and what does not, and where the records were made.
 """
 
 from __future__ import annotations
@@ -26,22 +26,36 @@ Each page is made by `{COMMAND}` and explains the words that it uses. `PAPER.jso
 mean, the standard deviation, the median and the 10% and 90% quantiles over the seeds. The records of single runs are
 not kept in the repository; a run of the same command writes them to `PAPER.jsonl`, one JSON object per run. *Minutes*
 are minutes of fitting on one core."""
-HEAD = ("setting", "method", "measure", "published or expected", "ours", "seeds", "difference", "verdict")
+HEAD = (
+    "setting",
+    "method",
+    "measure",
+    "published or expected",
+    "ours",
+    "seeds",
+    "difference",
+    "verdict",
+)
 HOW_TO_READ = (
-    "Ours: mean (standard deviation over seeds); next to a single published draw, median [10%, 90%]. "
-    "*Reproduced*: within the published standard deviation, or 0.02 where that is smaller or missing; for error "
-    "counts 0.02 of the rows counted; for a single draw, inside our 10-90% range or within 0.02 of our median; for "
-    "a claim that a difference is above 0, by more than two standard errors; for an expectation of ours, within its "
-    "tolerance, or three standard errors where both are means. *Close*: within twice that (a claim: undecided). "
-    "*Differs*: further away. *Measured*: nothing to judge it against. A wide published spread makes *reproduced* "
-    "easy: the difference is shown as well."
+    "Ours: mean (standard deviation over seeds); next to a single published draw, median [10%,"
+    " 90%]. *Reproduced*: within the published standard deviation, or 0.02 where that is smaller or"
+    " missing; for error counts 0.02 of the rows counted; for a single draw, inside our 10-90%"
+    " range or within 0.02 of our median; for a claim that a difference is above 0, by more than"
+    " two standard errors; for an expectation of ours, within its tolerance, or three standard"
+    " errors where both are means. *Close*: within twice that (a claim: undecided). *Differs*:"
+    " further away. *Measured*: nothing to judge it against. A wide published spread makes"
+    " *reproduced* easy: the difference is shown as well."
 )
 COUNTS = ("errors", "unlabeled_errors", "support", "steps", "rounds", "wins", "losses")
 BY_MEDIAN = ("draw", "median", "at least", "at most")
 
 
 def render_page(
-    paper: Paper, results: Results, *, quick: bool = False, drawings: Mapping[str, Drawing] | None = None
+    paper: Paper,
+    results: Results,
+    *,
+    quick: bool = False,
+    drawings: Mapping[str, Drawing] | None = None,
 ) -> str:
     """Return the page of a paper; `drawings` are what `draw_figures` made of the same results."""
     judged = {table.name: compare_table(table, results, quick=quick) for table in paper.tables}
@@ -49,14 +63,17 @@ def render_page(
     parts = [
         f"# {paper.name}: ours and theirs",
         f"{paper.citation}.",
-        f"Made by `{COMMAND}`" + (" (quick run)." if quick else f" from `{paper.name}.json` alone."),
+        f"Made by `{COMMAND}`"
+        + (" (quick run)." if quick else f" from `{paper.name}.json` alone."),
         _verdict_counts(judged, everything),
         HOW_TO_READ,
         *_texts(paper),
     ]
     for table in paper.tables:
         text = table.explain(results, quick) if table.explain else ""
-        parts += _table_section(table, judged[table.name], results, (drawings or {}).get(table.name), text)
+        parts += _table_section(
+            table, judged[table.name], results, (drawings or {}).get(table.name), text
+        )
     return "\n\n".join([*parts, _provenance(results.runs)]) + "\n"
 
 
@@ -66,12 +83,17 @@ def render_index(results: Sequence[tuple[Paper, Results]], *, quick: bool = Fals
     for paper, found in results:
         if not found.runs.cells:
             continue
-        comparisons = [c for table in paper.tables for c in compare_table(table, found, quick=quick)]
+        comparisons = [
+            c for table in paper.tables for c in compare_table(table, found, quick=quick)
+        ]
         counts = count_verdicts(comparisons)
         link = f"[{paper.name}]({paper.name}.md)"
         spent = [str(found.runs.cells), f"{found.runs.minutes:.0f}"]
         rows.append([link, *(str(counts.get(word, 0)) for word in VERDICTS), *spent])
-    return "\n\n".join([INTRODUCTION, markdown_table(["paper", *VERDICTS, "cells", "minutes"], rows)]) + "\n"
+    return (
+        "\n\n".join([INTRODUCTION, markdown_table(["paper", *VERDICTS, "cells", "minutes"], rows)])
+        + "\n"
+    )
 
 
 def line_cells(comparison: Comparison) -> tuple[str, ...]:
@@ -79,12 +101,17 @@ def line_cells(comparison: Comparison) -> tuple[str, ...]:
     line = comparison.line
     method = f"{line.method} ({line.mark})" if line.mark else line.method
     n = str(comparison.summary.n) if comparison.summary else ""
-    values = (_theirs(line.reference, line.measure), _ours(comparison.summary, line.reference, line.measure))
+    values = (
+        _theirs(line.reference, line.measure),
+        _ours(comparison.summary, line.reference, line.measure),
+    )
     return (line.setting, method, line.measure, *values, n, _difference(comparison))
 
 
 def format_number(value: float, measure: str) -> str:
-    """Return a count with at most one decimal, seconds with three digits, a share with three decimals."""
+    """Return a count with at most one decimal, seconds with three digits, a share with three
+    decimals.
+    """
     if measure in COUNTS or measure.startswith("cost"):
         return f"{value:.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:.1f}"
     return f"{value:.3g}" if measure == "seconds" else f"{value:.3f}"
@@ -101,14 +128,22 @@ def _verdict_counts(judged: dict[str, list[Comparison]], everything: list[Compar
 
 
 def _texts(paper: Paper) -> Iterator[str]:
-    texts = (("What holds", paper.holds), ("What does not", paper.fails), ("What the paper left out", paper.silent))
+    texts = (
+        ("What holds", paper.holds),
+        ("What does not", paper.fails),
+        ("What the paper left out", paper.silent),
+    )
     for title, sentences in texts:
         if sentences:
             yield f"## {title}\n\n" + "\n".join(f"- {sentence}" for sentence in sentences)
 
 
 def _table_section(
-    table: Table, comparisons: list[Comparison], results: Results, drawing: Drawing | None, text: str
+    table: Table,
+    comparisons: list[Comparison],
+    results: Results,
+    drawing: Drawing | None,
+    text: str,
 ) -> Iterator[str]:
     if not comparisons:
         return
@@ -118,10 +153,15 @@ def _table_section(
     if text:
         yield text
     reasons = {comparison.why for comparison in comparisons}
-    if all(comparison.verdict == "not runnable" for comparison in comparisons) and len(reasons) == 1:
+    if (
+        all(comparison.verdict == "not runnable" for comparison in comparisons)
+        and len(reasons) == 1
+    ):
         yield f"Not runnable: {reasons.pop()}. The published values:"
     if any(comparison.line.reference for comparison in comparisons):
-        yield markdown_table(HEAD, ((*line_cells(comparison), _verdict(comparison)) for comparison in comparisons))
+        yield markdown_table(
+            HEAD, ((*line_cells(comparison), _verdict(comparison)) for comparison in comparisons)
+        )
     else:
         yield _column_per_method(comparisons)
     remarks = list(_remarks(comparisons))
@@ -144,14 +184,20 @@ def _figure(drawing: Drawing) -> Iterator[str]:
 
 
 def _column_per_method(comparisons: list[Comparison]) -> str:
-    """Return a table with one column per method, for a figure in numbers: nothing published to compare with."""
+    """Return a table with one column per method, for a figure in numbers: nothing published to
+    compare with.
+    """
     methods = list(dict.fromkeys(comparison.line.method for comparison in comparisons))
     rows: dict[str, dict[str, str]] = defaultdict(dict)
     for comparison in comparisons:
         line = comparison.line
-        rows[line.setting][line.method] = _ours(comparison.summary, None, line.measure) or _verdict(comparison)
+        rows[line.setting][line.method] = _ours(comparison.summary, None, line.measure) or _verdict(
+            comparison
+        )
     head = [comparisons[0].line.measure, *methods]
-    return markdown_table(head, ([setting, *(row.get(m, "") for m in methods)] for setting, row in rows.items()))
+    return markdown_table(
+        head, ([setting, *(row.get(m, "") for m in methods)] for setting, row in rows.items())
+    )
 
 
 def _remarks(comparisons: list[Comparison]) -> Iterator[str]:
@@ -162,7 +208,9 @@ def _remarks(comparisons: list[Comparison]) -> Iterator[str]:
             why = "; ".join(part for part in (comparison.why, comparison.line.note) if part)
             by_note[why or "no explanation is known"].append(comparison.line)
     for note, lines in by_note.items():
-        methods = sorted({f"{line.method} ({line.mark})" if line.mark else line.method for line in lines})
+        methods = sorted(
+            {f"{line.method} ({line.mark})" if line.mark else line.method for line in lines}
+        )
         count = "1 line differs" if len(lines) == 1 else f"{len(lines)} lines differ"
         yield f"- {count} ({'; '.join(methods)}): {note}."
 
@@ -182,7 +230,9 @@ def _mean_curves(comparisons: Sequence[Comparison], results: Results) -> list[li
 def _provenance(runs: Runs) -> str:
     if not runs.cells:
         return "## Records\n\nNo cell has run."
-    when = f"between {runs.first} and {runs.last}" if runs.first != runs.last else f"on {runs.first}"
+    when = (
+        f"between {runs.first} and {runs.last}" if runs.first != runs.last else f"on {runs.first}"
+    )
     rows = [f"{runs.cells} finished cells {when}, {runs.minutes:.1f} minutes of fitting."]
     rows += [f"{runs.failed} failed attempts are in the records too."] if runs.failed else []
     return "## Records\n\n" + "\n".join(f"- {row}" for row in [*rows, *runs.sessions])
@@ -198,16 +248,25 @@ def _theirs(reference: Reference | None, measure: str) -> str:
     if reference.spread is None or reference.spread == 0:
         return value
     spread = format_number(reference.spread, measure)
-    return f"{value} ± {spread}" if reference.kind in ("tolerance", "median") else f"{value} ({spread})"
+    return (
+        f"{value} ± {spread}"
+        if reference.kind in ("tolerance", "median")
+        else f"{value} ({spread})"
+    )
 
 
 def _ours(summary: Summary | None, reference: Reference | None, measure: str) -> str:
-    """Return our mean with its standard deviation, or our median with its 10-90% range next to a single draw."""
+    """Return our mean with its standard deviation, or our median with its 10-90% range next to a
+    single draw.
+    """
     if summary is None:
         return ""
     if reference is not None and reference.kind in BY_MEDIAN:
-        low, high = format_number(summary.low, measure), format_number(summary.high, measure)
-        return format_number(summary.median, measure) + (f" [{low}, {high}]" if summary.n > 1 else "")
+        low = format_number(summary.low, measure)
+        high = format_number(summary.high, measure)
+        return format_number(summary.median, measure) + (
+            f" [{low}, {high}]" if summary.n > 1 else ""
+        )
     spread = f" ({format_number(summary.sd, measure)})" if summary.n > 1 else ""
     return format_number(summary.mean, measure) + spread
 

@@ -1,8 +1,9 @@
-"""The results of a paper: its records summarized. Pages, verdicts and figures are made from these alone.
+"""The results of a paper: its records summarized. Pages, verdicts and figures are made from these
+alone.
 
-Records (`PAPER.jsonl`, megabytes, not in the repository) are summarized by `summarize_paper`; the summaries are
-written to `PAPER.json`, which is. Numbers are rounded to seven significant digits when they are summarized, so a page
-made right after a run equals one made from the file.
+Records (`PAPER.jsonl`, megabytes, not in the repository) are summarized by `summarize_paper`; the
+summaries are written to `PAPER.json`, which is. Numbers are rounded to seven significant digits
+when they are summarized, so a page made right after a run equals one made from the file.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Runs:
-    """Where the records come from: finished cells, failed attempts, minutes of fitting, dates, and the sessions."""
+    """Where the records come from: finished cells, failed attempts, minutes of fitting, dates,
+    and the sessions.
+    """
 
     cells: int = 0
     failed: int = 0
@@ -95,9 +98,16 @@ def summarize_tables(tables: Sequence[Table], records: Iterable[Record]) -> Resu
     records = list(records)
     scores = _Scores(records)
     lines = [line for table in tables for line in table.lines]
-    numbers = [line.number for line in lines if line.number] + [n for table in tables for n in table.numbers]
+    numbers = [line.number for line in lines if line.number] + [
+        n for table in tables for n in table.numbers
+    ]
     found = {number.key: scores.values(number) for number in numbers}
-    drawn = [line for table in tables if table.figure and table.figure.kind == "roc" for line in table.lines]
+    drawn = [
+        line
+        for table in tables
+        if table.figure and table.figure.kind == "roc"
+        for line in table.lines
+    ]
     return Results(
         {key: _rounded(summarize(values)) for key, values in found.items() if values},
         scores.reasons,
@@ -140,20 +150,33 @@ class _Scores:
         return found
 
     def _of(self, task: Task, measure: str) -> dict[int, float]:
-        return {seed: found[measure] for seed, found in self.measures.get(task.key, {}).items() if measure in found}
+        return {
+            seed: found[measure]
+            for seed, found in self.measures.get(task.key, {}).items()
+            if measure in found
+        }
 
 
 def _roc_panels(lines: Sequence[Line], scores: _Scores) -> dict[str, RocPanel]:
-    """Return a panel for each setting whose methods all have curves, over the splits that all of them have."""
+    """Return a panel for each setting whose methods all have curves, over the splits that all of
+    them have.
+    """
     panels = {}
     for setting in dict.fromkeys(line.setting for line in lines):
         tasks = {
             line.method: line.task.key
             for line in lines
-            if line.setting == setting and line.task and not line.against and line.method != NOT_DRAWN
+            if line.setting == setting
+            and line.task
+            and not line.against
+            and line.method != NOT_DRAWN
         }
         curves = {method: scores.curves.get(key, {}) for method, key in tasks.items()}
-        seeds = sorted(set.intersection(*({s for s in found if "roc_fine" in found[s]} for found in curves.values())))
+        seeds = sorted(
+            set.intersection(
+                *({s for s in found if "roc_fine" in found[s]} for found in curves.values())
+            )
+        )
         if seeds:
             panels[setting] = RocPanel(
                 len(seeds),
@@ -194,12 +217,19 @@ def _round(value: float) -> float:
 
 
 def write_results(results: Results, path: Path) -> None:
-    """Write the results as JSON, one number per line; tasks are listed once and referred to by their position."""
+    """Write the results as JSON, one number per line; tasks are listed once and referred to by
+    their position.
+    """
     parts = [json.loads(key) for key in results.summaries]
     keys = [key for part in parts for key in part[::2]] + [*results.reasons, *results.curves]
     place = {key: at for at, key in enumerate(dict.fromkeys(keys))}
     numbers = [
-        [place[part[0]], part[1], *([place[part[2]], part[3]] if len(part) > 2 else [None, None]), *astuple(summary)]
+        [
+            place[part[0]],
+            part[1],
+            *([place[part[2]], part[3]] if len(part) > 2 else [None, None]),
+            *astuple(summary),
+        ]
         for part, summary in zip(parts, results.summaries.values(), strict=True)
     ]
     content = {
@@ -223,7 +253,9 @@ def read_results(path: Path) -> Results:
         return Results()
     content = json.loads(path.read_text(encoding="utf-8"))
     if content["version"] != VERSION:
-        raise ValueError(f"{path.name} has version {content['version']}; this code reads version {VERSION}.")
+        raise ValueError(
+            f"{path.name} has version {content['version']}; this code reads version {VERSION}."
+        )
     tasks = [task_key(task) for task in content["tasks"]]
     summaries = {}
     for task, measure, against, against_measure, *values in content["numbers"]:
@@ -235,7 +267,9 @@ def read_results(path: Path) -> Results:
         {tasks[at]: why for at, why in content["reasons"]},
         {tasks[at]: curve for at, curve in content["curves"]},
         {
-            setting: RocPanel(panel["n"], {name: RocCurve(**curve) for name, curve in panel["curves"].items()})
+            setting: RocPanel(
+                panel["n"], {name: RocCurve(**curve) for name, curve in panel["curves"].items()}
+            )
             for setting, panel in content["panels"]
         },
         Runs(**runs | {"sessions": tuple(runs["sessions"])}),

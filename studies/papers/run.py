@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from semisvm.datasets import FOLDER_VARIABLE
+from studies.data import FOLDER_VARIABLE
 from studies.harness.fresh_process import peak_mib, reset_peak
 from studies.harness.machine import describe_session, without_paths
 from studies.harness.pool import run_in_pool
@@ -26,7 +26,9 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended: cells requested, done now, done before, failed, and those that can't run here."""
+    """How a run ended: cells requested, done now, done before, failed, and those that can't run
+    here.
+    """
 
     asked: int = 0
     done: int = 0
@@ -57,7 +59,8 @@ def run_tables(
     workers: int = 1,
     progress: Progress = lambda done, total: None,
 ) -> Ending:
-    """Run every cell of the tables that has no finished record yet; each record is written when its cell ends.
+    """Run every cell of the tables that has no finished record yet; each record is written when its
+    cell ends.
 
     Parameters
     ----------
@@ -81,7 +84,9 @@ def run_tables(
     Ending
         How many cells ran, failed and were left; Ctrl-C ends the run and is not raised.
     """
-    asked = {cell.key: cell for table in tables for cell in cells_of(table, seeds=seeds, quick=quick)}
+    asked = {
+        cell.key: cell for table in tables for cell in cells_of(table, seeds=seeds, quick=quick)
+    }
     if not asked:
         return Ending()
     path = records_path(out, paper)
@@ -89,7 +94,9 @@ def run_tables(
         records = read_records(path)
         left = left_to_run(list(asked.values()), records)
         obstacles = {cell.key: _obstacle(cell, data_dir) for cell in left}
-        runnable = sorted((cell for cell in left if not obstacles[cell.key]), key=lambda cell: cell.task.slow)
+        runnable = sorted(
+            (cell for cell in left if not obstacles[cell.key]), key=lambda cell: cell.task.slow
+        )
         blocked = [cell for cell in left if obstacles[cell.key]]
         _record_blocked(journal, records, blocked, obstacles)
         count = {"done": 0, "failed": 0}
@@ -130,7 +137,9 @@ def _failed_record(cell: Cell, why: str) -> dict[str, Any]:
 def _measure(cell: Cell) -> dict[str, Any]:
     """Draw the sample, choose the parameters, fit (timed), and score."""
     params = dict(cell.task.params)
-    repeats = params.pop("repeats", 1)  # of the fit, for a time that is not the time of a first call
+    repeats = params.pop(
+        "repeats", 1
+    )  # of the fit, for a time that is not the time of a first call
     sample = draw_sample(cell.task.data, cell.task.split, cell.seed)
     reset_peak()
     seconds = []
@@ -141,13 +150,19 @@ def _measure(cell: Cell) -> dict[str, Any]:
             start = time.perf_counter()
             model = fit()
             seconds.append(time.perf_counter() - start)
-        warned = sorted({without_paths(str(warning.message))[:LONGEST_REASON] for warning in caught})
+        warned = sorted(
+            {without_paths(str(warning.message))[:LONGEST_REASON] for warning in caught}
+        )
     measures, curves = score(model, sample, fine=cell.task.data in DRAWN_SETS)
     measures["seconds"] = min(seconds)
     _require_finite(measures)
     if (peak := peak_mib()) is not None:
         measures["peak_rss_mib"] = peak
-    return {"measures": measures} | ({"curves": curves} if curves else {}) | ({"warnings": warned} if warned else {})
+    return (
+        {"measures": measures}
+        | ({"curves": curves} if curves else {})
+        | ({"warnings": warned} if warned else {})
+    )
 
 
 def _require_finite(measures: dict[str, float]) -> None:
@@ -167,7 +182,9 @@ def _record_blocked(
     blocked: Sequence[Cell],
     obstacles: dict[str, str],
 ) -> None:
-    """Record what can't run here and why: once per task, and not again while the reason is the same."""
+    """Record what can't run here and why: once per task, and not again while the reason is the
+    same.
+    """
     known = {record_key(record): record.get("why") for record in records}
     for cell in blocked:
         if cell.seed == 0 and known.get(cell.key) != obstacles[cell.key]:

@@ -1,23 +1,30 @@
-"""From the name of a set, a split and a seed to the rows that a method sees and the rows that it is judged on.
+"""From the name of a set, a split and a seed to the rows that a method sees and the rows that it is
+judged on.
 
-A `Sample` is one draw. Everything random about it comes from its seed, and methods that are compared see the
-same draw: the seed of a cell determines rows, split and hidden labels, whatever the method.
+A `Sample` is one draw. Everything random about it comes from its seed, and methods that are
+compared see the same draw: the seed of a cell determines rows, split and hidden labels, whatever
+the method.
 
-    simulated (A1, A2, B1, B2)   {"hidden": share, "n": 500, "variance": ..., "noise": ...}; 1000 test rows
+    simulated (A1, A2, B1, B2)   {"hidden": share, "n": 500, "variance": ..., "noise": ...}; 1000
+                                 test rows
     iris                         {"hidden": share, "train": rows}
     wdbc                         {"hidden": share, "train": rows, "standardize": bool}
-    reuters                      {"draw": "random" | "file", "positive": n, "negative": n}, or {"draw": "example"}
+    reuters                      {"draw": "random" | "file", "positive": n, "negative": n}, or
+                                 {"draw": "example"}
     tutorial                     {}: comes with its split
     psvm's sets                  {"labeled": share, "test": share}
     cs4vm's sets                 {"positive": n, "cost": number or "uniform"}
 
-The CS4VM paper does not say how its sets were prepared; each choice is the one that its own numbers fit:
+The CS4VM paper does not say how its sets were prepared; each choice is the one that its own numbers
+fit:
 
-    features   min-max to [0, 1] over all rows; Wdbc is first standardized and projected on 14 principal components
+    features   min-max to [0, 1] over all rows; Wdbc is first standardized and projected on 14
+               principal components
     halves     drawn at random, not by class: the training half has the odd row
-    labels     ten of the training half, `positive` of them from class 1: the first ones in random order
-    cost       of a missed row of class 1, where an accepted row of class 0 costs 1; "uniform": drawn from U[0, 1000]
-               for every seed and set
+    labels     ten of the training half, `positive` of them from class 1: the first ones in random
+               order
+    cost       of a missed row of class 1, where an accepted row of class 0 costs 1; "uniform":
+               drawn from U[0, 1000] for every seed and set
 """
 
 from __future__ import annotations
@@ -32,7 +39,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
-from semisvm.datasets import Dataset, find_missing, hide, load, split
+from semisvm.model_selection import hide, split
+from studies.data import NamedSet, find_missing, load
 from studies.papers.simulate import simulate
 
 REUTERS = ("reuters-train", "reuters-test", "reuters-induction")
@@ -43,15 +51,18 @@ EACH_LABELED = 5  # documents of each class that Reuters starts from
 N_LABELED = 10  # of CS4VM's sets
 HIGHEST_COST = 1000.0
 WDBC_COMPONENTS = 14
-# The rows of reuters-train that are the ten labeled documents of SVMlight's example (notes, "deterministic runs").
+# The rows of reuters-train that are the ten labeled documents of SVMlight's example (notes,
+# "deterministic runs").
 KNOWN_ROWS = (0, 1, 2, 996, 997, 1001, 1083, 1217, 1512, 1999)
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One draw: training rows with the labels that a method may see (-1: none), their true labels, and test rows.
+    """One draw: training rows with the labels that a method may see (-1: none), their true labels,
+    and test rows.
 
-    costs   of a missed row of class 1 and of an accepted row of class 0, where the task is about costs
+    costs   of a missed row of class 1 and of an accepted row of class 0, where the task is about
+            costs
     """
 
     X: Any
@@ -83,7 +94,9 @@ def draw_sample(data: str, how: dict[str, Any], seed: int) -> Sample:
 
 
 def missing_data(data: str, data_dir: Path | None = None) -> str:
-    """Return which file of a set is missing here and how to get it; "" if the set can be drawn from."""
+    """Return which file of a set is missing here and how to get it; "" if the set can be drawn
+    from.
+    """
     if data in SIMULATED:
         return ""
     for name in REUTERS if data == "reuters" else (data,):
@@ -94,12 +107,17 @@ def missing_data(data: str, data_dir: Path | None = None) -> str:
 
 
 @lru_cache(maxsize=8)
-def _load(name: str) -> Dataset:
+def _load(name: str) -> NamedSet:
     return load(name)
 
 
 def _simulated(
-    name: str, seed: int, hidden: float, n: int = 500, variance: float | None = None, noise: float | None = None
+    name: str,
+    seed: int,
+    hidden: float,
+    n: int = 500,
+    variance: float | None = None,
+    noise: float | None = None,
 ) -> Sample:
     rng = np.random.default_rng([seed, SIMULATED[name]])
     X, truth = simulate(name, n, rng, variance=variance, noise=noise)
@@ -107,7 +125,9 @@ def _simulated(
     return Sample(X, _hide(truth, hidden, rng), truth, X_test, y_test)
 
 
-def _bundled(data: Dataset, seed: int, hidden: float, train: int, standardize: bool = False) -> Sample:
+def _bundled(
+    data: NamedSet, seed: int, hidden: float, train: int, standardize: bool = False
+) -> Sample:
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(data.y))
     X = np.asarray(data.X, dtype=float)
@@ -129,15 +149,21 @@ def _hide(truth: NDArray, hidden: float, rng: np.random.Generator) -> NDArray:
             return hide(truth, shown)
 
 
-def _published_split(data: Dataset) -> Sample:
+def _published_split(data: NamedSet) -> Sample:
     parts = data.split
     assert parts is not None, "a set without a published split"
     train = parts.train
     shown = np.isin(train, parts.labeled)
-    return Sample(data.X[train], hide(data.y[train], shown), data.y[train], data.X[parts.test], data.y[parts.test])
+    return Sample(
+        data.X[train],
+        hide(data.y[train], shown),
+        data.y[train],
+        data.X[parts.test],
+        data.y[parts.test],
+    )
 
 
-def _plain(data: Dataset, seed: int, labeled: float, test: float) -> Sample:
+def _plain(data: NamedSet, seed: int, labeled: float, test: float) -> Sample:
     parts = split(data.y, labeled=labeled, test=test, random_state=seed)
     train = parts.train
     shown = hide(data.y, parts.labeled)[train]
@@ -147,7 +173,8 @@ def _plain(data: Dataset, seed: int, labeled: float, test: float) -> Sample:
 def _costed(name: str, seed: int, positive: int, cost: float | str) -> Sample:
     X, y = _prepared(name)
     drawn = draw_costed(name, y, seed, positive, cost)
-    train, test = drawn.train, drawn.test
+    train = drawn.train
+    test = drawn.test
     shown = hide(y[train], np.isin(train, drawn.labeled))
     return Sample(X[train], shown, y[train], X[test], y[test], drawn.costs)
 
@@ -169,13 +196,18 @@ def _random_documents(seed: int, positive: int, negative: int) -> tuple[csr_matr
     order = np.random.default_rng(seed).permutation(len(pool.y))
     of_class = [order[pool.y[order] == label] for label in (1, 0)]
     labeled = np.concatenate([rows[:EACH_LABELED] for rows in of_class])
-    rest = [rows[EACH_LABELED : EACH_LABELED + n] for rows, n in zip(of_class, (positive, negative), strict=True)]
+    rest = [
+        rows[EACH_LABELED : EACH_LABELED + n]
+        for rows, n in zip(of_class, (positive, negative), strict=True)
+    ]
     rows = np.concatenate([labeled, *rest])
     return pool.X[rows], pool.y[rows], len(labeled)
 
 
 def _known_documents(draw: str, positive: int, negative: int) -> tuple[csr_matrix, NDArray, int]:
-    """SVMlight's ten labeled documents, then the first of each class in file order, or the test's own."""
+    """SVMlight's ten labeled documents, then the first of each class in file order, or the
+    test's own.
+    """
     known = _load("reuters-induction")
     if draw == "example":
         others = _load("reuters-test")
@@ -183,7 +215,9 @@ def _known_documents(draw: str, positive: int, negative: int) -> tuple[csr_matri
     else:
         others = _load("reuters-train")
         fresh = np.setdiff1d(np.arange(len(others.y)), KNOWN_ROWS)
-        rows = np.concatenate([fresh[others.y[fresh] == 1][:positive], fresh[others.y[fresh] == 0][:negative]])
+        rows = np.concatenate(
+            [fresh[others.y[fresh] == 1][:positive], fresh[others.y[fresh] == 0][:negative]]
+        )
     X = vstack([known.X, others.X[np.sort(rows)]], format="csr")
     truth = np.concatenate([known.y, others.y[np.sort(rows)]])
     return csr_matrix(X), truth, len(known.y)
@@ -211,12 +245,15 @@ def _prepared(name: str) -> tuple[NDArray[np.float64], NDArray]:
 
 def to_unit_range(X: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return every column moved and scaled to [0, 1]; a constant one becomes 0."""
-    low, high = X.min(axis=0), X.max(axis=0)
+    low = X.min(axis=0)
+    high = X.max(axis=0)
     return (X - low) / np.where(high > low, high - low, 1.0)
 
 
 def principal_components(X: NDArray[np.float64], number: int) -> NDArray[np.float64]:
-    """Return the rows in the coordinates of the first principal components; columns are centered already."""
+    """Return the rows in the coordinates of the first principal components; columns are centered
+    already.
+    """
     _, _, directions = np.linalg.svd(X, full_matrices=False)
     return X @ directions[:number].T
 

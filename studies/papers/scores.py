@@ -1,14 +1,15 @@
 """The scores of a fitted classifier: numbers by name, and curves by name.
 
-accuracy, errors         on the test rows; accuracy_100, accuracy_500: on the first 100 and 500 of them
+accuracy, errors         on the test rows; accuracy_100, accuracy_500: on the first 100 and 500 of
+                         them
 precision, recall, f1    of class 1, where there are two classes
 collapsed                1 if at least a quarter of the test rows are wrong, with two classes
 auc                      area under the ROC curve, where the classifier gives scores for two classes
 unlabeled_errors         wrong labels among the unlabeled training rows, if it labels them
 support                  rows with a coefficient
-cost                     total on the test rows, where the task has costs, and then nothing of the above;
-                         cost_positive: of calling every row positive; cost_constant: of the constant that is cheaper
-                         on the labeled rows
+cost                     total on the test rows, where the task has costs, and then nothing of the
+                         above; cost_positive: of calling every row positive; cost_constant: of the
+                         constant that is cheaper on the labeled rows
 guarded                  1 if a guard replaced the classifier by a constant
 steps                    of the solver, in all
 rounds, one_sided        of a method that works in rounds: how many, and the share of one-sided ones
@@ -33,8 +34,12 @@ DRAWN_SETS = ("wdbc",)  # whose ROC curve a figure redraws
 FINE_GRID = tuple(round(i / 100, 2) for i in (*range(20), *range(20, 40, 2), *range(40, 101, 3)))
 
 
-def score(model: Any, sample: Sample, *, fine: bool = False) -> tuple[dict[str, float], dict[str, list[float]]]:
-    """Return scores and curves; with `fine` also a ROC curve to draw, `roc_fine` over `FINE_GRID`."""
+def score(
+    model: Any, sample: Sample, *, fine: bool = False
+) -> tuple[dict[str, float], dict[str, list[float]]]:
+    """Return scores and curves; with `fine` also a ROC curve to draw, `roc_fine` over
+    `FINE_GRID`.
+    """
     predicted = model.predict(sample.X_test)
     if sample.costs is not None:
         return _costs(predicted, sample, sample.costs) | _guarded(model), {}
@@ -48,13 +53,16 @@ def score(model: Any, sample: Sample, *, fine: bool = False) -> tuple[dict[str, 
             decision = model.decision_function(sample.X_test)
             scores["auc"], curves["roc"] = _roc(sample.y_test, decision, ROC_GRID)
             if fine:
-                curves["roc_fine"] = [round(rate, 4) for rate in _roc(sample.y_test, decision, FINE_GRID)[1]]
+                curves["roc_fine"] = [
+                    round(rate, 4) for rate in _roc(sample.y_test, decision, FINE_GRID)[1]
+                ]
     return scores | _of_training(model, sample), curves
 
 
 def _binary(predicted: NDArray, truth: NDArray) -> dict[str, float]:
     hits = np.count_nonzero((predicted == 1) & (truth == 1))
-    called, there = np.count_nonzero(predicted == 1), np.count_nonzero(truth == 1)
+    called = np.count_nonzero(predicted == 1)
+    there = np.count_nonzero(truth == 1)
     return {
         "precision": hits / called if called else 0.0,
         "recall": hits / there if there else 0.0,
@@ -64,11 +72,16 @@ def _binary(predicted: NDArray, truth: NDArray) -> dict[str, float]:
 
 
 def _costs(predicted: NDArray, sample: Sample, costs: tuple[float, float]) -> dict[str, float]:
-    positive, labeled = sample.y_test == 1, sample.y[sample.is_labeled]
-    n_positive, n_negative = np.count_nonzero(positive), np.count_nonzero(~positive)
-    missed, accepted = np.count_nonzero(positive & (predicted != 1)), np.count_nonzero(~positive & (predicted == 1))
+    positive = sample.y_test == 1
+    labeled = sample.y[sample.is_labeled]
+    n_positive = np.count_nonzero(positive)
+    n_negative = np.count_nonzero(~positive)
+    missed = np.count_nonzero(positive & (predicted != 1))
+    accepted = np.count_nonzero(~positive & (predicted == 1))
     everywhere = {1: costs[1] * n_negative, 0: costs[0] * n_positive}
-    cheaper = int(costs[0] * np.count_nonzero(labeled == 1) >= costs[1] * np.count_nonzero(labeled == 0))
+    cheaper = int(
+        costs[0] * np.count_nonzero(labeled == 1) >= costs[1] * np.count_nonzero(labeled == 0)
+    )
     cost = costs[0] * missed + costs[1] * accepted
     return {"cost": cost, "cost_positive": everywhere[1], "cost_constant": everywhere[cheaper]}
 
@@ -79,7 +92,9 @@ def _guarded(model: Any) -> dict[str, float]:
 
 
 def _roc(truth: NDArray, decision: NDArray, grid: tuple[float, ...]) -> tuple[float, list[float]]:
-    """Return the area under the curve, and the true positive rate at each false positive rate of the grid."""
+    """Return the area under the curve, and the true positive rate at each false positive rate of
+    the grid.
+    """
     false_rate, true_rate, _ = roc_curve(truth, decision)
     area = float(np.trapezoid(true_rate, false_rate))
     # at a step of the curve the upper end counts
@@ -95,7 +110,9 @@ def _of_training(model: Any, sample: Sample) -> dict[str, float]:
         found["steps"] = float(model.n_iter_)
     if hasattr(model, "transduction_"):
         guessed = ~sample.is_labeled & (sample.truth >= 0)
-        found["unlabeled_errors"] = float(np.count_nonzero((model.transduction_ != sample.truth)[guessed]))
+        found["unlabeled_errors"] = float(
+            np.count_nonzero((model.transduction_ != sample.truth)[guessed])
+        )
     if getattr(model, "labeled_iter_", None) is not None:
         found["rounds"] = float(max(0, np.max(model.labeled_iter_)))
     rounds = [record.details for record in getattr(model, "history_", [])]

@@ -1,14 +1,19 @@
-"""The simulated sets of cluster-SVM (Bae, Kim and Shin 2022, section 4), and the best possible accuracy on them.
+"""The simulated sets of cluster-SVM (Bae, Kim and Shin 2022, section 4), and the best possible
+accuracy on them.
 
-    A1   two classes, x in R^20 normal around -0.7 and +0.7 (every coordinate), covariance `variance` I (4)
-    A2   three classes around 1, 2, 3 (every coordinate), covariance `variance` I (printed 4; the table fits 2)
-    B1   x in R^2 standard normal, y = sign(log(2 x1^2 + 2 x2^2) + shift + N(0, noise^2)), noise 3, shift -1.02
-    B2   x in R^2 standard normal, y = which third of 2 cos(x1) + log(1 + x2^2) + N(0, noise^2), noise 0 as
-         printed; thirds cut at the 33% and 66% points
+    A1   two classes, x in R^20 normal around -0.7 and +0.7 (every coordinate), covariance
+         `variance` I (4)
+    A2   three classes around 1, 2, 3 (every coordinate), covariance `variance` I (printed 4; the
+         table fits 2)
+    B1   x in R^2 standard normal, y = sign(log(2 x1^2 + 2 x2^2) + shift + N(0, noise^2)), noise 3,
+         shift -1.02
+    B2   x in R^2 standard normal, y = which third of 2 cos(x1) + log(1 + x2^2) + N(0, noise^2),
+         noise 0 as printed; thirds cut at the 33% and 66% points
 
-The paper leaves the shift of B1 open; the median of -log(2 x1^2 + 2 x2^2), -log(4 log 2), is the one that
-balances the classes as its results require. A Bayes rate is the accuracy of a classifier that knows the distribution of
-(x, y): no mean accuracy may be above it, so it reveals a wrong simulator or a split that leaks.
+The paper leaves the shift of B1 open; the median of -log(2 x1^2 + 2 x2^2), -log(4 log 2), is the
+one that balances the classes as its results require. A Bayes rate is the accuracy of a classifier
+that knows the distribution of (x, y): no mean accuracy may be above it, so it reveals a wrong
+simulator or a split that leaks.
 """
 
 from __future__ import annotations
@@ -30,13 +35,22 @@ Simulated = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
 def simulate(
-    name: str, n: int, rng: np.random.Generator, *, variance: float | None = None, noise: float | None = None
+    name: str,
+    n: int,
+    rng: np.random.Generator,
+    *,
+    variance: float | None = None,
+    noise: float | None = None,
 ) -> Simulated:
     """Draw n rows (X, y) of a simulated set; classes count from 0."""
     if name == "A1":
-        return _gaussians(n, rng, centers=(-0.7, 0.7), variance=4.0 if variance is None else variance)
+        return _gaussians(
+            n, rng, centers=(-0.7, 0.7), variance=4.0 if variance is None else variance
+        )
     if name == "A2":
-        return _gaussians(n, rng, centers=(1.0, 2.0, 3.0), variance=4.0 if variance is None else variance)
+        return _gaussians(
+            n, rng, centers=(1.0, 2.0, 3.0), variance=4.0 if variance is None else variance
+        )
     X = rng.standard_normal((n, 2))
     if name == "B1":
         score = _f1(X) + B1_SHIFT + (3.0 if noise is None else noise) * rng.standard_normal(n)
@@ -69,7 +83,8 @@ def b2_cuts(noise: float) -> tuple[float, float]:
         low, high = np.quantile(score, CUTS)
         return float(low), float(high)
     low, high = (
-        brentq(lambda cut, share=share: norm.cdf((cut - score) / noise).mean() - share, -20, 40) for share in CUTS
+        brentq(lambda cut, share=share: norm.cdf((cut - score) / noise).mean() - share, -20, 40)
+        for share in CUTS
     )
     return float(low), float(high)
 
@@ -83,7 +98,9 @@ def _bayes_rate_b2(noise: float) -> float:
     return float(classes.max(axis=0).mean())
 
 
-def _gaussians(n: int, rng: np.random.Generator, centers: tuple[float, ...], variance: float) -> Simulated:
+def _gaussians(
+    n: int, rng: np.random.Generator, centers: tuple[float, ...], variance: float
+) -> Simulated:
     y = rng.integers(len(centers), size=n)
     noise = np.sqrt(variance) * rng.standard_normal((n, N_FEATURES))
     return np.asarray(centers)[y][:, None] + noise, y

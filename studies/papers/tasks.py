@@ -1,9 +1,10 @@
 """The nouns of a reproduction: tasks, cells, numbers, references, lines, tables, papers.
 
-A *task* is something to run: a data set, how it is split, a method and its parameters. A *cell* is a task with a
-seed: the unit of work, of resumption and of record. A *number* is a score of a task over its seeds, or the difference
-between two tasks, seed by seed. A *line* compares a number with a *reference*, which is what a paper prints or what
-our notes expect. Lines make a table, tables make a paper. Several lines may use the same cells; a cell runs once.
+A *task* is something to run: a data set, how it is split, a method and its parameters. A *cell* is
+a task with a seed: the unit of work, of resumption and of record. A *number* is a score of a task
+over its seeds, or the difference between two tasks, seed by seed. A *line* compares a number with a
+*reference*, which is what a paper prints or what our notes expect. Lines make a table, tables make
+a paper. Several lines may use the same cells; a cell runs once.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from typing import Any, Literal
 
 from studies.harness.records import cell_key, task_key
 
-Kind = Literal["mean", "draw", "tolerance", "median", "sampled", "above", "at least", "at most", "shown"]
+Kind = Literal[
+    "mean", "draw", "tolerance", "median", "sampled", "above", "at least", "at most", "shown"
+]
 
 
 @dataclass(frozen=True)
 class Task:
-    """What to run. All parts are plain JSON values, because a task is stored in records and sent between processes.
+    """What to run. All parts are plain JSON values, because a task is stored in records and sent
+    between processes.
 
     data     a name that `samples` knows
     split    how rows are drawn and which labels are hidden
@@ -39,7 +43,12 @@ class Task:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the part that is stored in records."""
-        return {"data": self.data, "split": self.split, "method": self.method, "params": self.params}
+        return {
+            "data": self.data,
+            "split": self.split,
+            "method": self.method,
+            "params": self.params,
+        }
 
     @property
     def key(self) -> str:
@@ -78,22 +87,27 @@ class Number:
         """One string for equal numbers."""
         if self.against is None:
             return json.dumps([self.task.key, self.measure])
-        return json.dumps([self.task.key, self.measure, self.against.key, self.against_measure or self.measure])
+        return json.dumps(
+            [self.task.key, self.measure, self.against.key, self.against_measure or self.measure]
+        )
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A number to compare ours with, and how near counts as the same; `verdicts` has the arithmetic.
+    """A number to compare ours with, and how near counts as the same; `verdicts` has the
+    arithmetic.
 
     kind     "mean"       a published mean; spread is the published standard deviation
              "draw"       a published single draw without spread: ours is a range over draws
              "tolerance"  an expectation with its own tolerance, in `spread`
              "median"     the same, for the median over the seeds
-             "sampled"    an expectation that is itself a mean, over `repeats` draws with standard deviation `spread`
+             "sampled"    an expectation that is itself a mean, over `repeats` draws with standard
+                          deviation `spread`
              "above"      a claim that our number (a difference, seed by seed) is above this value
              "at least", "at most"   a bound on one number that is made from many cells
              "shown"      is shown next to ours and not judged (times on another machine)
-    scale    1 for shares; for counts the number of rows counted, so that 0.02 means two in a hundred
+    scale    1 for shares; for counts the number of rows counted, so that 0.02 means two in a
+             hundred
     least    the tolerance of a "sampled" expectation is at least this
     """
 
@@ -115,7 +129,8 @@ class Line:
     task       what gives our number; None if no version of this library can, and `why` says so
     against    if given, our number is the difference to this task's score, seed by seed
     bound      no honest mean can be above it (a Bayes rate): above it, something is wrong
-    mark       "as printed", "as reproduced", "for comparison": whether the setting is the paper's own
+    mark       "as printed", "as reproduced", "for comparison": whether the setting is the paper's
+               own
     note       a sentence for the reader: what was tried where the numbers differ
     quick      part of the quick run
     steady     false if rounding decides the result, so that machines differ: shown, never enforced
@@ -140,7 +155,11 @@ class Line:
     @property
     def name(self) -> str:
         """The line's address within its paper."""
-        return " | ".join(part for part in (self.table, self.setting, self.method, self.mark, self.measure) if part)
+        return " | ".join(
+            part
+            for part in (self.table, self.setting, self.method, self.mark, self.measure)
+            if part
+        )
 
     @property
     def tasks(self) -> list[Task]:
@@ -159,7 +178,8 @@ class Figure:
 
     kind   which drawing of `drawings`
     alt    what there is to see, for readers who can't see it
-    say    from the table's comparisons to one sentence: what supports the paper's claim, and what contradicts it
+    say    from the table's comparisons to one sentence: what supports the paper's claim, and what
+           contradicts it
     """
 
     kind: Literal["roc", "seconds", "bars", "gains"]
@@ -169,10 +189,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """A table or figure of a paper: its lines, and how often the full and the quick run repeat a task.
+    """A table or figure of a paper: its lines, and how often the full and the quick run repeat a
+    task.
 
-    derive    from `Results` and whether the run is a quick one to more comparisons, each made from many cells; the
-              cells are those of other tables
+    derive    from `Results` and whether the run is a quick one to more comparisons, each made from
+              many cells; the cells are those of other tables
     explain   from the same to a text in Markdown below the title, "" for none
     numbers   what these two need, besides the numbers of lines
     """
@@ -204,7 +225,9 @@ class Paper:
 
 
 def cells_of(table: Table, *, seeds: int | None = None, quick: bool = False) -> list[Cell]:
-    """Return every cell that the table needs, once each, seed by seed, so that a stopped run has whole repetitions."""
+    """Return every cell that the table needs, once each, seed by seed, so that a stopped run has
+    whole repetitions.
+    """
     lines = [line for line in table.lines if line.quick or not quick]
     repeats = seeds if seeds is not None else table.quick_seeds if quick else table.seeds
     tasks: dict[str, Task] = {}
@@ -212,5 +235,12 @@ def cells_of(table: Table, *, seeds: int | None = None, quick: bool = False) -> 
     for line in lines:
         for task in line.tasks:
             tasks[task.key] = task
-            most[task.key] = max(most.get(task.key, 1), min(repeats, line.seeds or repeats) if task.seeded else 1)
-    return [Cell(task, seed) for seed in range(repeats) for key, task in tasks.items() if seed < most[key]]
+            most[task.key] = max(
+                most.get(task.key, 1), min(repeats, line.seeds or repeats) if task.seeded else 1
+            )
+    return [
+        Cell(task, seed)
+        for seed in range(repeats)
+        for key, task in tasks.items()
+        if seed < most[key]
+    ]

@@ -3,12 +3,15 @@
     worlds    1,000 simulated worlds with known densities
     groups    worlds in which every customer has several rows
     bias      labeled positives that are not a random sample
-    draws     27 draws of three data sets, beside pulearn and simple methods (needs SEMISVM_DATA; pip install pulearn)
+    draws     27 draws of three data sets, beside pulearn and simple methods (needs SEMISVM_DATA;
+              pip install pulearn)
+    beside    six sets in their own units, three draws, beside NNPU and Elkan-Noto of pulearn
     rare      the same sets with priors of 0.1 to 2%
     text      two sets of documents
     size      50 positives and 20,000 unlabeled rows
 
-docs/positive-unlabeled-measured.md has the tables with date and machine. ``--limit N`` runs the first N cells only.
+docs/positive-unlabeled-measured.md has the tables with date and machine. ``--limit N`` runs the
+first N cells only.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ import numpy as np
 from studies.harness.machine import describe_machine, describe_versions
 from studies.harness.pool import run_in_pool
 from studies.harness.tables import markdown_table
-from studies.positive_unlabeled import real, simulated
+from studies.positive_unlabeled import beside, real, simulated
 
 PER_WORLD = 250
 OURS = ("ours", "SVC C=1", "SVC tuned", "logistic")
@@ -32,10 +35,22 @@ PARTS: dict[str, tuple[Callable, list[tuple]]] = {
         simulated.judge_world,
         [(number, seed) for number in range(len(simulated.WORLDS)) for seed in range(PER_WORLD)],
     ),
-    "groups": (simulated.judge_groups, [(size, seed) for seed in range(PER_WORLD) for size in simulated.GROUP_SIZES]),
+    "groups": (
+        simulated.judge_groups,
+        [(size, seed) for seed in range(PER_WORLD) for size in simulated.GROUP_SIZES],
+    ),
     "draws": (
         real.judge_draw,
-        [(name, n, seed, None, "all") for n in (1000, 200, 50) for name in real.SETS for seed in real.SEEDS],
+        [
+            (name, n, seed, None, "all")
+            for n in (1000, 200, 50)
+            for name in real.SETS
+            for seed in real.SEEDS
+        ],
+    ),
+    "beside": (
+        beside.judge,
+        [(name, n, seed) for name in beside.SETS for n in beside.COUNTS for seed in beside.SEEDS],
     ),
     "rare": (
         real.judge_draw,
@@ -49,14 +64,21 @@ PARTS: dict[str, tuple[Callable, list[tuple]]] = {
     ),
     "text": (
         real.judge_draw,
-        [(name, n, seed, None, "simple") for name in real.TEXTS for n in (20, 50, 200) for seed in real.SEEDS],
+        [
+            (name, n, seed, None, "simple")
+            for name in real.TEXTS
+            for n in (20, 50, 200)
+            for seed in real.SEEDS
+        ],
     ),
 }
 
 
 def main() -> None:
     """Run one part and print its table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("part", choices=[*PARTS, "bias", "size"])
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=int)
@@ -66,10 +88,18 @@ def main() -> None:
         print(real.time_size())
         return
     if asked.part == "bias":
-        print(markdown_table(["slope", "certificate broken", "mean true recall"], simulated.tabulate_bias()))
+        print(
+            markdown_table(
+                ["slope", "certificate broken", "mean true recall"], simulated.tabulate_bias()
+            )
+        )
         return
     run, cells = PARTS[asked.part]
-    records = list(run_in_pool(run, cells[: asked.limit], workers=asked.jobs, failed=lambda cell, why: {"failed": why}))
+    records = list(
+        run_in_pool(
+            run, cells[: asked.limit], workers=asked.jobs, failed=lambda cell, why: {"failed": why}
+        )
+    )
     lost = [record["failed"] for record in records if "failed" in record]
     lines = group_records([record for record in records if "line" in record])
     for table in _TABLES[asked.part](lines):
@@ -87,35 +117,79 @@ def group_records(records: Sequence[dict[str, Any]]) -> dict[Any, dict[str, floa
                 print(record["line"], name, value)
             elif name != "line":
                 values.setdefault(name, []).append(float(value))
-    return {line: {name: float(np.mean(v)) for name, v in values.items()} for line, values in sorted(lines.items())}
+    return {
+        line: {name: float(np.mean(v)) for name, v in values.items()}
+        for line, values in sorted(lines.items())
+    }
 
 
 def _tables_of_worlds(lines: dict) -> list[str]:
-    rows = [[*map(str, simulated.WORLDS[n]), *(f"{v:.3f}" for v in means.values())] for n, means in lines.items()]
+    rows = [
+        [*map(str, simulated.WORLDS[n]), *(f"{v:.3f}" for v in means.values())]
+        for n, means in lines.items()
+    ]
     head = ["positives", "unlabeled", "prior", "gap", "recall asked", *next(iter(lines.values()))]
     return [markdown_table(head, rows)]
 
 
 def _tables_of_groups(lines: dict) -> list[str]:
     head = ["rows per customer", *next(iter(lines.values()))]
-    return [markdown_table(head, [[str(size), *(f"{v:.3f}" for v in means.values())] for size, means in lines.items()])]
+    return [
+        markdown_table(
+            head,
+            [[str(size), *(f"{v:.3f}" for v in means.values())] for size, means in lines.items()],
+        )
+    ]
 
 
 def _tables_of_draws(lines: dict, methods: Sequence[str] = OURS) -> list[str]:
-    about = ["data", "positives", "true prior", "estimate", "bound", "bound held", "recall said", "true", "CPU s"]
-    names = ["prior", "estimate", "bound", "bound held", "recall said", "recall true", "seconds"]
-    first = [[name, str(n), *(f"{m[key]:.3g}" for key in names)] for (name, n, _), m in lines.items()]
-    second = [
-        [name, str(n), f"{m['prior']:.3g}", *(_cell(m, one) for one in methods)] for (name, n, _), m in lines.items()
+    about = [
+        "data",
+        "positives",
+        "true prior",
+        "estimate",
+        "bound",
+        "bound held",
+        "recall said",
+        "true",
+        "CPU s",
     ]
-    return [markdown_table(about, first), markdown_table(["data", "positives", "true prior", *methods], second)]
+    names = ["prior", "estimate", "bound", "bound held", "recall said", "recall true", "seconds"]
+    first = [
+        [name, str(n), *(f"{m[key]:.3g}" for key in names)] for (name, n, _), m in lines.items()
+    ]
+    second = [
+        [name, str(n), f"{m['prior']:.3g}", *(_cell(m, one) for one in methods)]
+        for (name, n, _), m in lines.items()
+    ]
+    return [
+        markdown_table(about, first),
+        markdown_table(["data", "positives", "true prior", *methods], second),
+    ]
+
+
+def _tables_of_beside(lines: dict) -> list[str]:
+    """F1 as predicted, AUC and CPU seconds, by method."""
+    rows = []
+    for (name, n_positive), means in lines.items():
+        cells = [
+            " / ".join(
+                f"{means[f'{method}: {measure}']:.{digits}f}"
+                for measure, digits in (("F1", 3), ("AUC", 3), ("seconds", 1))
+            )
+            for method in beside.METHODS
+        ]
+        rows.append([name, str(n_positive), f"{means['prior']:.2f}", *cells])
+    return [markdown_table(["data", "positives", "prior", *beside.METHODS], rows)]
 
 
 def _cell(means: dict[str, float], method: str) -> str:
     """AUC / AP / F1 as predicted (best F1)."""
     if f"{method}: AUC" not in means:
         return "-"
-    auc, ap, f1, best = (means[f"{method}: {measure}"] for measure in ("AUC", "AP", "F1", "best F1"))
+    auc, ap, f1, best = (
+        means[f"{method}: {measure}"] for measure in ("AUC", "AP", "F1", "best F1")
+    )
     return f"{auc:.3f} / {ap:.3f} / {f1:.3f} ({best:.3f})"
 
 
@@ -123,6 +197,7 @@ _TABLES: dict[str, Callable[[dict], list[str]]] = {
     "worlds": _tables_of_worlds,
     "groups": _tables_of_groups,
     "draws": lambda lines: _tables_of_draws(lines, OURS + PULEARN),
+    "beside": _tables_of_beside,
     "rare": _tables_of_draws,
     "text": _tables_of_draws,
 }

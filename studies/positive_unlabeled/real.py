@@ -1,8 +1,9 @@
 """Draws of real sets: our estimator beside pulearn, balanced machines and logistic regression.
 
-A draw: `order = default_rng(seed).permutation(n)`; the first min(5000, 0.3 n) rows are the test rows, the next
-min(3000, 0.55 of the rest) are unlabeled, and the first positives of what is left are labeled. Where a prior is asked
-for, positives are left out of the unlabeled and of the test rows until they have that share.
+A draw: `order = default_rng(seed).permutation(n)`; the first min(5000, 0.3 n) rows are the test
+rows, the next min(3000, 0.55 of the rest) are unlabeled, and the first positives of what is left
+are labeled. Where a prior is asked for, positives are left out of the unlabeled and of the test
+rows until they have that share.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from semisvm import PositiveUnlabeledSVC
-from semisvm.datasets import load
 from semisvm.model_selection import PositiveUnlabeledKFold, pu_auc
+from studies.data import load
 
 SETS = ("mnist", "adult", "ijcnn1")
 TEXTS = ("reuters", "ssl-text")
@@ -62,8 +63,17 @@ def draw(name: str, n_positive: int, seed: int, prior: float | None = None):
     train = np.concatenate([rest[truth[rest]][:n_positive], unlabeled])
     y = np.where(np.arange(len(train)) < len(train) - len(unlabeled), 1, -1)
     is_text = name in TEXTS
-    parts = [X[rows] if is_text or not sparse.issparse(X) else X[rows].toarray() for rows in (train, test)]
-    return parts[0].astype(np.float64), y, parts[1].astype(np.float64), truth[test], truth[unlabeled].mean()
+    parts = [
+        X[rows] if is_text or not sparse.issparse(X) else X[rows].toarray()
+        for rows in (train, test)
+    ]
+    return (
+        parts[0].astype(np.float64),
+        y,
+        parts[1].astype(np.float64),
+        truth[test],
+        truth[unlabeled].mean(),
+    )
 
 
 def _thin(rows: np.ndarray, truth: np.ndarray, prior: float) -> np.ndarray:
@@ -83,23 +93,42 @@ def simple_methods(seed: int) -> dict[str, Any]:
     """Balanced machines on "unlabeled rows are negative", on kernel matrices."""
     folds = PositiveUnlabeledKFold(5, shuffle=True, random_state=seed)
     machine = SVC(class_weight="balanced", kernel="precomputed")
-    return {"SVC C=1": machine, "SVC tuned": GridSearchCV(machine, {"C": PRICES}, scoring=pu_auc, cv=folds)}
+    return {
+        "SVC C=1": machine,
+        "SVC tuned": GridSearchCV(machine, {"C": PRICES}, scoring=pu_auc, cv=folds),
+    }
 
 
-def pulearn_methods(y: np.ndarray, gamma: float, seed: int, prior: float) -> dict[str, Callable[[], Any]]:
-    """The classifiers of pulearn around the same SVC, with the numbers of its documentation; nnPU knows the prior."""
-    from pulearn import BaggingPuClassifier, ElkanotoPuClassifier, NNPUClassifier, WeightedElkanotoPuClassifier
+def pulearn_methods(
+    y: np.ndarray, gamma: float, seed: int, prior: float
+) -> dict[str, Callable[[], Any]]:
+    """The classifiers of pulearn around the same SVC, with the numbers of its documentation;
+    nnPU knows the prior.
+    """
+    from pulearn import (
+        BaggingPuClassifier,
+        ElkanotoPuClassifier,
+        NNPUClassifier,
+        WeightedElkanotoPuClassifier,
+    )
 
     machine = SVC(gamma=gamma)
-    n_positive, n_unlabeled = int((y == 1).sum()), int((y != 1).sum())
+    n_positive = int((y == 1).sum())
+    n_unlabeled = int((y != 1).sum())
 
     def calibrated() -> Any:
         return CalibratedClassifierCV(machine, ensemble=False, cv=3)
 
     return {
-        "Elkan-Noto": lambda: ElkanotoPuClassifier(calibrated(), hold_out_ratio=0.2, random_state=seed),
+        "Elkan-Noto": lambda: ElkanotoPuClassifier(
+            calibrated(), hold_out_ratio=0.2, random_state=seed
+        ),
         "weighted Elkan-Noto": lambda: WeightedElkanotoPuClassifier(
-            calibrated(), labeled=n_positive, unlabeled=n_unlabeled, hold_out_ratio=0.2, random_state=seed
+            calibrated(),
+            labeled=n_positive,
+            unlabeled=n_unlabeled,
+            hold_out_ratio=0.2,
+            random_state=seed,
         ),
         "bagging": lambda: BaggingPuClassifier(
             machine, n_estimators=15, max_samples=n_positive, random_state=seed, oob_score=False
@@ -119,14 +148,18 @@ def scores_by(model: Any, X: Any) -> np.ndarray:
 
 
 def judge_draw(cell: tuple) -> dict[str, Any]:
-    """Everything that the tables say of one draw: set, positives, seed, prior or None, and which others take part."""
+    """Everything that the tables say of one draw: set, positives, seed, prior or None, and which
+    others take part.
+    """
     name, n_positive, seed, asked_prior, others = cell
     X, y, X_test, truth, prior = draw(name, n_positive, seed, asked_prior)
     is_text = name in TEXTS
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = PositiveUnlabeledSVC(kernel="linear" if is_text else "rbf", random_state=seed).fit(X, y)
+        model = PositiveUnlabeledSVC(kernel="linear" if is_text else "rbf", random_state=seed).fit(
+            X, y
+        )
         seconds = time.process_time() - began
         point = model.operating_point_
         found = {
@@ -141,26 +174,42 @@ def judge_draw(cell: tuple) -> dict[str, Any]:
         } | _measures("ours", truth, model.decision_function(X_test), model.predict(X_test) == 1)
         variance = X.multiply(X).mean() - X.mean() ** 2 if sparse.issparse(X) else X.var()
         gamma = 1 / (X.shape[1] * variance)
-        kernels = [linear_kernel(rows, X) if is_text else rbf_kernel(rows, X, gamma=gamma) for rows in (X, X_test)]
+        kernels = [
+            linear_kernel(rows, X) if is_text else rbf_kernel(rows, X, gamma=gamma)
+            for rows in (X, X_test)
+        ]
         for method, fitted in simple_methods(seed).items():
             if others == "untuned" and method == "SVC tuned":  # hours, with 10,000 unlabeled rows
                 continue
             fitted.fit(kernels[0], y)
-            found |= _measures(method, truth, scores_by(fitted, kernels[1]), fitted.predict(kernels[1]) == 1)
+            found |= _measures(
+                method, truth, scores_by(fitted, kernels[1]), fitted.predict(kernels[1]) == 1
+            )
         del kernels
         linear = LogisticRegression(class_weight="balanced", max_iter=1000)
         linear = (linear if is_text else make_pipeline(StandardScaler(), linear)).fit(X, y)
-        found |= _measures("logistic", truth, scores_by(linear, X_test), linear.predict(X_test) == 1)
-        for method, make in (pulearn_methods(y, gamma, seed, prior) if others == "all" else {}).items():
+        found |= _measures(
+            "logistic", truth, scores_by(linear, X_test), linear.predict(X_test) == 1
+        )
+        for method, make in (
+            pulearn_methods(y, gamma, seed, prior) if others == "all" else {}
+        ).items():
             try:
                 fitted = make().fit(X, y)
-                found |= _measures(method, truth, scores_by(fitted, X_test), np.asarray(fitted.predict(X_test)) == 1)
+                found |= _measures(
+                    method,
+                    truth,
+                    scores_by(fitted, X_test),
+                    np.asarray(fitted.predict(X_test)) == 1,
+                )
             except (ValueError, ArithmeticError) as error:
                 found[f"{method}: failed"] = f"{type(error).__name__}: {error}"[:200]
     return found
 
 
-def _measures(method: str, truth: np.ndarray, scores: np.ndarray, accepted: np.ndarray) -> dict[str, float]:
+def _measures(
+    method: str, truth: np.ndarray, scores: np.ndarray, accepted: np.ndarray
+) -> dict[str, float]:
     return {
         f"{method}: AUC": float(roc_auc_score(truth, scores)),
         f"{method}: AP": float(average_precision_score(truth, scores)),
@@ -177,11 +226,14 @@ def time_size() -> str:
     X[:, :3] += 1.2 * is_positive[:, None]
     y = np.where(np.arange(len(X)) < 50, 1, -1)
     PositiveUnlabeledSVC().fit(X[:500], y[:500])  # compiles
-    began, cpu = time.perf_counter(), time.process_time()
+    began = time.perf_counter()
+    cpu = time.process_time()
     model = PositiveUnlabeledSVC(random_state=0, device="cpu").fit(X, y)
-    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    seconds = time.perf_counter() - began
+    cpu = time.process_time() - cpu
     auc = roc_auc_score(is_positive[50:], model.decision_function(X[50:]))
     return (
-        f"{seconds:.1f} s of the clock, {cpu:.1f} s of CPU; AUC on the unlabeled rows {auc:.3f}, weight "
-        f"{model.positive_weight_}, {len(model.support_)} support vectors, {model.n_iter_} steps"
+        f"{seconds:.1f} s of the clock, {cpu:.1f} s of CPU; AUC on the unlabeled rows {auc:.3f},"
+        f" weight {model.positive_weight_}, {len(model.support_)} support vectors, {model.n_iter_}"
+        " steps"
     )

@@ -1,8 +1,9 @@
-"""Simulated worlds, in which the truth is known: promises, labeled positives that are not typical, rows in groups.
+"""Simulated worlds, in which the truth is known: promises, labeled positives that are not typical,
+rows in groups.
 
-A world: positives are N(gap, 1), negatives N(0, 1), in one dimension, so that recall, lift and precision of a fitted
-machine are integrals on a grid. In a world of groups every customer has several rows: the customer's own place, drawn
-as above, plus noise of a fifth of its spread.
+A world: positives are N(gap, 1), negatives N(0, 1), in one dimension, so that recall, lift and
+precision of a fitted machine are integrals on a grid. In a world of groups every customer has
+several rows: the customer's own place, drawn as above, plus noise of a fifth of its spread.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from scipy import stats
 
 from semisvm import PositiveUnlabeledSVC
-from semisvm.decision import certify_recall
+from semisvm.decision.without_negatives import certify_recall
 
 WORLDS = [  # labeled positives, unlabeled rows, prior, gap, recall asked for
     (60, 300, 0.2, 2.0, 0.8),
@@ -36,13 +37,17 @@ def make_world(n_positive: int, n_unlabeled: int, prior: float, gap: float, seed
 
 
 def fit_quietly(X: Any, y: np.ndarray, **parameters: Any) -> PositiveUnlabeledSVC:
-    """A fit without the warnings of a prior above its bound, or of positives that can't be told apart."""
+    """A fit without the warnings of a prior above its bound, or of positives that can't be told
+    apart.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return PositiveUnlabeledSVC(**parameters).fit(X, y)
 
 
-def truth_on_grid(model: PositiveUnlabeledSVC, gap: float, prior: float, spread: float = 1.0) -> tuple[float, float]:
+def truth_on_grid(
+    model: PositiveUnlabeledSVC, gap: float, prior: float, spread: float = 1.0
+) -> tuple[float, float]:
     """The true recall and the true share of accepted rows."""
     is_accepted = model.decision_function(GRID[:, None]) > 0
     width = GRID[1] - GRID[0]
@@ -52,7 +57,9 @@ def truth_on_grid(model: PositiveUnlabeledSVC, gap: float, prior: float, spread:
 
 
 def judge_world(cell: tuple) -> dict[str, Any]:
-    """Whether the recall is certified; which promises are broken; whether the prior's bound holds."""
+    """Whether the recall is certified; which promises are broken; whether the prior's bound
+    holds.
+    """
     number, seed = cell
     n_positive, n_unlabeled, prior, gap, min_recall = WORLDS[number]
     X, y = make_world(n_positive, n_unlabeled, prior, gap, 10_000 * number + seed)
@@ -72,7 +79,9 @@ def judge_world(cell: tuple) -> dict[str, Any]:
 
 
 def judge_groups(cell: tuple) -> dict[str, Any]:
-    """What is said and what is true where every customer has several rows, and where only one of them is kept."""
+    """What is said and what is true where every customer has several rows, and where only one of
+    them is kept.
+    """
     size, seed = cell
     n_positive, n_unlabeled, prior, gap, min_recall = 60, 300, 0.2, 2.0, 0.8  # customers
     rng = np.random.default_rng(seed)
@@ -84,7 +93,9 @@ def judge_groups(cell: tuple) -> dict[str, Any]:
     first = np.append(True, np.diff(customer) > 0)
     found: dict[str, Any] = {"line": size}
     for name, rows in (("all", np.ones(len(y), bool)), ("one", first)):
-        certified = fit_quietly(X[rows], y[rows], min_recall=min_recall, confidence=0.9, random_state=seed)
+        certified = fit_quietly(
+            X[rows], y[rows], min_recall=min_recall, confidence=0.9, random_state=seed
+        )
         plain = fit_quietly(X[rows], y[rows], random_state=seed)
         spread = np.sqrt(1 + NOISE_IN_GROUP**2)
         recall = truth_on_grid(certified, gap, prior, spread)[0]
@@ -103,7 +114,9 @@ def judge_groups(cell: tuple) -> dict[str, Any]:
 
 
 def tabulate_bias() -> list[list[str]]:
-    """How often a certificate of recall 0.8 breaks where the odds of being labeled grow with the score."""
+    """How often a certificate of recall 0.8 breaks where the odds of being labeled grow with the
+    score.
+    """
     rng = np.random.default_rng(0)
     lines = []
     for slope in (0.0, 0.5, 1.0, 2.0):
@@ -112,5 +125,7 @@ def tabulate_bias() -> list[list[str]]:
             scores = rng.standard_normal(3000)
             labeled = scores[rng.random(3000) < 1 / (1 + np.exp(-slope * scores))][:100]
             recalls.append(stats.norm.sf(certify_recall(labeled, 0.8)))
-        lines.append([str(slope), f"{np.mean(np.array(recalls) < 0.8):.3f}", f"{np.mean(recalls):.3f}"])
+        lines.append(
+            [str(slope), f"{np.mean(np.array(recalls) < 0.8):.3f}", f"{np.mean(recalls):.3f}"]
+        )
     return lines

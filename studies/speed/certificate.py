@@ -2,12 +2,13 @@
 
     objective = 1/2 beta' K beta - sum |beta|          what all solvers minimize
     gap       = max over rows that may rise of (sign - K beta)
-                - min over rows that may fall of (sign - K beta)      all solvers stop when gap < tol
+                - min over rows that may fall of (sign - K beta)      all solvers stop when gap <
+                tol
     accuracy  = share of training rows where sign (K beta + bias) is right
 
-All three follow from K beta on all training rows, so K is computed once, in blocks of bounded size, and in
-float64: float32 kernels were measured to change the objective by 2e-6, which is the size of the differences
-between solvers.
+All three follow from K beta on all training rows, so K is computed once, in blocks of bounded size,
+and in float64: float32 kernels were measured to change the objective by 2e-6, which is the size of
+the differences between solvers.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -29,12 +30,15 @@ def cuda_or_cpu():
 
 
 def rbf_product(X, rows, beta, gamma, device="cpu"):
-    """Return K(X, X[rows]) @ beta for the kernel exp(-gamma |x - x'|^2); X is CSR or dense, float64."""
+    """Return K(X, X[rows]) @ beta for the kernel exp(-gamma |x - x'|^2); X is CSR or dense,
+    float64.
+    """
     dense = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=np.float64)
     if device != "cpu":
         return _torch_product(dense, rows, beta, gamma, device)
     square = np.einsum("ij,ij->i", dense, dense)
-    vectors, vectors_square = np.ascontiguousarray(dense[rows].T), square[rows]
+    vectors = np.ascontiguousarray(dense[rows].T)
+    vectors_square = square[rows]
     product = np.empty(len(dense))
     step = max(1, BLOCK_ELEMENTS // max(1, len(rows)))
 
@@ -57,14 +61,24 @@ def _torch_product(dense, rows, beta, gamma, device):
     """The same by torch, in float64 too."""
     import torch
 
-    data, weights = (torch.as_tensor(values, dtype=torch.float64).to(device) for values in (dense, beta))
-    square, product = (data * data).sum(dim=1), torch.empty(len(data), dtype=torch.float64, device=device)
+    data, weights = (
+        torch.as_tensor(values, dtype=torch.float64).to(device) for values in (dense, beta)
+    )
+    square = (data * data).sum(dim=1)
+    product = torch.empty(len(data), dtype=torch.float64, device=device)
     chosen = torch.as_tensor(rows).to(device)
-    vectors, vectors_square = data[chosen].T, square[chosen]
+    vectors = data[chosen].T
+    vectors_square = square[chosen]
     step = max(1, 16 * BLOCK_ELEMENTS // max(1, len(rows)))
     for start in range(0, len(data), step):
         block = slice(start, start + step)
-        exponent = (data[block] @ vectors).mul_(2.0).sub_(square[block, None]).sub_(vectors_square).clamp_(max=0.0)
+        exponent = (
+            (data[block] @ vectors)
+            .mul_(2.0)
+            .sub_(square[block, None])
+            .sub_(vectors_square)
+            .clamp_(max=0.0)
+        )
         product[block] = exponent.mul_(gamma).exp_() @ weights
     return product.cpu().numpy()
 

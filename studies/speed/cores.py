@@ -1,14 +1,17 @@
-"""How does supervised training scale with the cores, next to oneDAL and to another version of this library?
+"""How does supervised training scale with the cores, next to oneDAL and to another version of this
+library?
 
-A cell is a set, a solver and a number of cores. It warms up and then fits several times in one process that is pinned
-to its cores; medians are reported, with the peak memory, and with the gap of the last solution, computed in float64
-from its coefficients alone after all fits. Cells of few cores run side by side on different cores, which together are
-at most `--busy` of the machine's. `--before FOLDER` names the `src` folder of another version, which is measured as
-"before". A cell of another solver than ours ends after `--cell-seconds`: then its median is of fewer fits, and the
-table says of how many. Cells that would begin after `--deadline` seconds are left out. Every cell is recorded when it
-ends.
+A cell is a set, a solver and a number of cores. It warms up and then fits several times in one
+process that is pinned to its cores; medians are reported, with the peak memory, and with the gap of
+the last solution, computed in float64 from its coefficients alone after all fits. Cells of few
+cores run side by side on different cores, which together are at most `--busy` of the machine's.
+`--before FOLDER` names the `src` folder of another version, which is measured as "before". A cell
+of another solver than ours ends after `--cell-seconds`: then its median is of fewer fits, and the
+table says of how many. Cells that would begin after `--deadline` seconds are left out. Every cell
+is recorded when it ends.
 
-`million` is a set of its own: a million rows of 50 features, a linear rule with noise, RBF kernel, C = 1.
+`million` is a set of its own: a million rows of 50 features, a linear rule with noise, RBF kernel,
+C = 1.
 """
 
 from __future__ import annotations
@@ -49,9 +52,13 @@ class Part:
 
     @classmethod
     def read(cls, text: str, repeats: int, solvers: Sequence[str]) -> Part:
-        """Return the part that SET:SIZE[:FITS[:SOLVER,SOLVER]] says, by default with so many fits, by these solvers."""
+        """Return the part that SET:SIZE[:FITS[:SOLVER,SOLVER]] says, by default with so many
+        fits, by these solvers.
+        """
         name, size, own_repeats, own_solvers, *_ = [*text.split(":"), "", "", ""]
-        known = [solver for solver in solvers if solver in (own_solvers or ",".join(solvers)).split(",")]
+        known = [
+            solver for solver in solvers if solver in (own_solvers or ",".join(solvers)).split(",")
+        ]
         return cls(name, size or "all", int(own_repeats or repeats), tuple(known))
 
 
@@ -66,14 +73,21 @@ class Run:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the cells and print their table; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add = parser.add_argument
     add("--cores", nargs="+", type=int, default=[16, 8, 4, 2, 1])
     add("--solvers", nargs="+", choices=SCALED, default=list(SCALED))
     add("--parts", nargs="+", default=list(PARTS), metavar="SET:SIZE[:FITS[:SOLVER,SOLVER]]")
     add("--repeats", type=int, default=5, help="fits per cell where the part does not say")
     add("--before", type=Path, help="src folder of another version")
-    add("--cell-seconds", type=float, default=60.0, help="fits of other solvers than ours begin within so many seconds")
+    add(
+        "--cell-seconds",
+        type=float,
+        default=60.0,
+        help="fits of other solvers than ours begin within so many seconds",
+    )
     add("--busy", type=float, default=1.0, help="share of the cores that may work at the same time")
     add("--deadline", type=float, default=400.0, help="seconds after which no cell begins")
     add("--rows", type=Path, help="folder where the rows of the parts stay for the next call")
@@ -89,7 +103,11 @@ def main(argv: list[str] | None = None) -> int:
     machines = dict.fromkeys(record["machine"] for record in records if "machine" in record)
     if options.means:
         write_cells(list(machines), cells_of(records).values(), options.means)
-    records = [found for found in records if "error" in found or (found.get("set"), found.get("size")) in shown]
+    records = [
+        found
+        for found in records
+        if "error" in found or (found.get("set"), found.get("size")) in shown
+    ]
     print("\n\n".join(["", *machines, render_cores(records, options.repeats)]))
     return 0
 
@@ -115,7 +133,8 @@ def _run_all(options: argparse.Namespace, folder: str) -> None:
         for answers in pool.map(lambda part: list(_call("write", *part, folder)), wanted):
             assert not answers, answers
     cpus = sibling_order()
-    free, waiting = set(cpus), plan_runs(parts, solvers, options.cores, len(cpus))
+    free = set(cpus)
+    waiting = plan_runs(parts, solvers, options.cores, len(cpus))
     running: dict[Future[None], list[int]] = {}
     with ThreadPoolExecutor(len(cpus)) as pool:
         while waiting or running:
@@ -135,12 +154,14 @@ def _run_all(options: argparse.Namespace, folder: str) -> None:
         _record(found, options.out, began)
 
 
-def plan_runs(parts: Sequence[Part], solvers: Sequence[str], cores: Sequence[int], n_all: int) -> list[Run]:
+def plan_runs(
+    parts: Sequence[Part], solvers: Sequence[str], cores: Sequence[int], n_all: int
+) -> list[Run]:
     """Return the processes in the order in which they begin if there is room.
 
-    They are in the order of `cores`; ours come first among them, then the slowest. Where at most two processes fit
-    side by side, a solver fits all parts in one process, which saves the time of starting; with fewer cores, each
-    part has its own.
+    They are in the order of `cores`; ours come first among them, then the slowest. Where at most
+    two processes fit side by side, a solver fits all parts in one process, which saves the time of
+    starting; with fewer cores, each part has its own.
     """
     runs = []
     for n_cores in cores:
@@ -152,8 +173,14 @@ def plan_runs(parts: Sequence[Part], solvers: Sequence[str], cores: Sequence[int
 
 
 def sibling_order() -> list[int]:
-    """Return the processors that this process may use, those that share a core next to each other."""
-    allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    """Return the processors that this process may use, those that share a core next to each
+    other.
+    """
+    allowed = (
+        sorted(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else list(range(os.cpu_count() or 1))
+    )
 
     def core_of(cpu: int) -> tuple[int, int]:
         shared = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
@@ -167,11 +194,15 @@ def free_block(cpus: Sequence[int], free: set[int], n_cores: int, n_most: int) -
     """Return adjacent free processors, or None; at most `n_most` are used at the same time."""
     if len(cpus) - len(free) + n_cores > n_most:
         return None
-    blocks = (list(cpus[start : start + n_cores]) for start in range(0, len(cpus) - n_cores + 1, n_cores))
+    blocks = (
+        list(cpus[start : start + n_cores]) for start in range(0, len(cpus) - n_cores + 1, n_cores)
+    )
     return next((block for block in blocks if free.issuperset(block)), None)
 
 
-def _run_cells(run: Run, cpus: list[int], folder: str, options: argparse.Namespace, began: float) -> None:
+def _run_cells(
+    run: Run, cpus: list[int], folder: str, options: argparse.Namespace, began: float
+) -> None:
     seconds = 1e9 if run.solver == "ours" else options.cell_seconds
     cells = [[part.name, part.size, part.repeats] for part in run.parts]
     src = str(options.before) if run.solver == "before" else ""
@@ -187,17 +218,25 @@ def _record(found: dict[str, Any], out: Path, began: float) -> None:
 
 
 def _call(*arguments: str, cpus: Sequence[int] = (), src: str = "") -> Iterator[dict[str, Any]]:
-    """Run `cores_worker` in another process; yield what it says, line by line, and its error if it ends with one."""
+    """Run `cores_worker` in another process; yield what it says, line by line, and its error if
+    it ends with one.
+    """
     environment = dict(os.environ)
     if cpus:
         environment["OMP_NUM_THREADS"] = str(len(cpus))
     if src:
         environment["PYTHONPATH"] = src + os.pathsep + environment.get("PYTHONPATH", "")
-    pinned = ["taskset", "-c", ",".join(map(str, cpus))] if cpus and hasattr(os, "sched_getaffinity") else []
+    pinned = (
+        ["taskset", "-c", ",".join(map(str, cpus))]
+        if cpus and hasattr(os, "sched_getaffinity")
+        else []
+    )
     command = [*pinned, sys.executable, "-m", "studies.speed.cores_worker", *arguments]
     with (
         tempfile.TemporaryFile("w+") as log,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment) as process,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment
+        ) as process,
     ):
         assert process.stdout is not None
         for line in process.stdout:
@@ -205,15 +244,21 @@ def _call(*arguments: str, cpus: Sequence[int] = (), src: str = "") -> Iterator[
                 yield json.loads(line)
         if process.wait():
             log.seek(0)
-            yield {"error": (log.read().strip().splitlines() or ["no message"])[-1], "call": " ".join(arguments[:3])}
+            yield {
+                "error": (log.read().strip().splitlines() or ["no message"])[-1],
+                "call": " ".join(arguments[:3]),
+            }
 
 
 def render_cores(records: Sequence[dict[str, Any]], usual: int = 5) -> str:
-    """Return the tables: seconds by set, cores and solver, and the geometric means of the ratios to ours."""
+    """Return the tables: seconds by set, cores and solver, and the geometric means of the ratios
+    to ours.
+    """
     cells = cells_of(records)
     solvers = [solver for solver in SCALED if any(key[3] == solver for key in cells)]
     cores = sorted({key[2] for key in cells})
-    lines, ratios = [], {}
+    lines = []
+    ratios = {}
     for name, size in dict.fromkeys(key[:2] for key in sorted(cells)):
         for n_cores in cores:
             found = [cells.get((name, size, n_cores, solver)) for solver in solvers]
@@ -226,14 +271,18 @@ def render_cores(records: Sequence[dict[str, Any]], usual: int = 5) -> str:
                 if cell and ours and solver != "ours" and not is_wrong(cell):
                     ratios.setdefault((solver, n_cores), []).append(cell["median"] / ours["median"])
     means = [
-        [TITLES.get(solver, solver), *(_ratio_text(ratios.get((solver, n_cores), [])) for n_cores in cores)]
+        [
+            TITLES.get(solver, solver),
+            *(_ratio_text(ratios.get((solver, n_cores), [])) for n_cores in cores),
+        ]
         for solver in solvers
         if solver != "ours"
     ]
     failed = [record for record in records if "error" in record]
     note = (
-        "Seconds (median), gap in float64 (tolerance 1e-3; in italics: wrong, not counted below), MiB that the fit "
-        f"added at its peak; in brackets the number of fits where it is not {usual}."
+        "Seconds (median), gap in float64 (tolerance 1e-3; in italics: wrong, not counted below),"
+        " MiB that the fit added at its peak; in brackets the number of fits where it is not"
+        f" {usual}."
     )
     head = [
         "geometric mean of seconds over ours (least), sets",
@@ -242,7 +291,13 @@ def render_cores(records: Sequence[dict[str, Any]], usual: int = 5) -> str:
     columns = ["set, rows", "cores", *(TITLES.get(solver, solver) for solver in solvers)]
     tables = markdown_table(columns, lines), note, markdown_table(head, means)
     return "\n\n".join(
-        [*tables, *(f"{record.get('solver', '')} {record['call']}: {record['error']}" for record in failed)]
+        [
+            *tables,
+            *(
+                f"{record.get('solver', '')} {record['call']}: {record['error']}"
+                for record in failed
+            ),
+        ]
     )
 
 
@@ -259,11 +314,17 @@ def _cell_text(cell: dict[str, Any] | None, usual: int) -> str:
     n_fits = len(cell["seconds"])
     fits = f" ({n_fits})" if n_fits != usual else ""
     gap = f", *{cell['gap']:.2g}*" if is_wrong(cell) else gap
-    return (f"**{seconds}**" if cell["solver"] == "ours" else seconds) + f"{gap}, {cell['peak_mib']:,}{fits}"
+    return (
+        f"**{seconds}**" if cell["solver"] == "ours" else seconds
+    ) + f"{gap}, {cell['peak_mib']:,}{fits}"
 
 
 def _ratio_text(found: Sequence[float]) -> str:
-    return f"{exp(sum(map(log, found)) / len(found)):.2f} ({min(found):.2f}), {len(found)}" if found else ""
+    return (
+        f"{exp(sum(map(log, found)) / len(found)):.2f} ({min(found):.2f}), {len(found)}"
+        if found
+        else ""
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """What the processes of `cores.py` do: write the rows of a part, fit parts, certify the solutions.
 
-Every answer is one line of JSON, printed as soon as it is known. Solutions wait in files for their certificate, which
-is computed for all of them together when the fits have ended: on a CUDA device if torch finds one, else on all cores.
+Every answer is one line of JSON, printed as soon as it is known. Solutions wait in files for their
+certificate, which is computed for all of them together when the fits have ended: on a CUDA device
+if torch finds one, else on all cores.
 """
 
 from __future__ import annotations
@@ -34,26 +35,40 @@ def write(name: str, size: str, folder: str) -> None:
 
 
 def fit(solver: str, cells: str, folder: str, most_seconds: str, n_cores: str) -> None:
-    """Fit parts, a JSON list of (set, size, fits), and say what each took; leave the solutions in the folder."""
+    """Fit parts, a JSON list of (set, size, fits), and say what each took; leave the solutions
+    in the folder.
+    """
     known, form = parse_solver("ours" if solver == "before" else solver)
     for name, size, repeats in json.loads(cells):
         X, sign, params = load(name, size, folder)
-        X, target = X if name == "million" else convert(X, form), (sign > 0).astype(np.int64)
+        X = X if name == "million" else convert(X, form)
+        target = (sign > 0).astype(np.int64)
         params |= {"tol": 1e-3, "cache_mb": 12_000 if name != "million" else 40_000}
         some = slice(WARM_ROWS if known == "ours" else WARM_ROWS_OF_OTHERS)
         make_solver(known, **params).fit(X[some], target[some])
         runs: list[dict[str, Any]] = []
-        while len(runs) < repeats and (not runs or _spent(runs) + runs[-1]["wall_s"] <= float(most_seconds)):
-            model, measures = make_solver(known, **params), {}
+        while len(runs) < repeats and (
+            not runs or _spent(runs) + runs[-1]["wall_s"] <= float(most_seconds)
+        ):
+            model = make_solver(known, **params)
+            measures = {}
             with witnessed(known), measured(measures):
                 model.fit(X, target)
             runs.append(measures)
         seconds = [round(run["wall_s"], 4) for run in runs]
         peak = max((run["rss_peak_mib"] or 0) - (run["rss_before_mib"] or 0) for run in runs)
-        beta, support = signed_coefficients(model), np.asarray(model.support_, dtype=np.intp)
+        beta = signed_coefficients(model)
+        support = np.asarray(model.support_, dtype=np.intp)
         found = {"set": name, "size": size, "rows": len(target), "seconds": seconds}
-        found |= {"median": statistics.median(seconds), "cpu_s": round(statistics.median(r["cpu_s"] for r in runs), 3)}
-        found |= {"peak_mib": round(peak), "n_support": len(support), "n_iter": int(np.max(model.n_iter_))}
+        found |= {
+            "median": statistics.median(seconds),
+            "cpu_s": round(statistics.median(r["cpu_s"] for r in runs), 3),
+        }
+        found |= {
+            "peak_mib": round(peak),
+            "n_support": len(support),
+            "n_iter": int(np.max(model.n_iter_)),
+        }
         file = SOLUTION.format(set=name, size=size, solver=solver, cores=n_cores)
         np.savez(Path(folder) / file, beta=beta, support=support)
         _say(found)
@@ -63,7 +78,9 @@ def fit(solver: str, cells: str, folder: str, most_seconds: str, n_cores: str) -
 def certify_all(folder: str) -> None:
     """Say the gap and the objective of every solution in the folder, and remove the solutions."""
     parts: dict[tuple[str, str], list[Path]] = {}
-    for path in sorted(Path(folder).glob(SOLUTION.format(set="*", size="*", solver="*", cores="*"))):
+    for path in sorted(
+        Path(folder).glob(SOLUTION.format(set="*", size="*", solver="*", cores="*"))
+    ):
         _, name, size, *_ = path.stem.split("-")
         parts.setdefault((name, size), []).append(path)
     device = cuda_or_cpu()
@@ -71,14 +88,18 @@ def certify_all(folder: str) -> None:
         X, sign, params = load(name, size, folder)
         if len(sign) > MOST_ON_CPU and device == "cpu":
             continue
-        X, known = X.toarray() if name != "million" else X, {}
+        X = X.toarray() if name != "million" else X
+        known = {}
         for path in paths:
             *solver, cores = path.stem.split("-")[3:]
             with np.load(path) as solution:
-                beta, support = solution["beta"], solution["support"]
+                beta = solution["beta"]
+                support = solution["support"]
             same = beta.tobytes() + support.tobytes()  # ours is the same on every number of cores
             if same not in known:
-                known[same] = certify(X, sign, support, beta, 0.0, params["C"], params["gamma"], device)
+                known[same] = certify(
+                    X, sign, support, beta, 0.0, params["C"], params["gamma"], device
+                )
             where = {"set": name, "size": size, "solver": "-".join(solver), "cores": int(cores)}
             _say(where | {"gap": known[same]["gap"], "objective": known[same]["dual_objective"]})
             path.unlink()
@@ -98,7 +119,9 @@ def count_of(size: str) -> int:
 
 
 def million_rows(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows of normal numbers, float32, and signs by a linear rule of which a share is turned round."""
+    """Return rows of normal numbers, float32, and signs by a linear rule of which a share is
+    turned round.
+    """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, MILLION["features"]), dtype=np.float32)
     sign = np.where(X @ rng.standard_normal(MILLION["features"], dtype=np.float32) > 0, 1.0, -1.0)

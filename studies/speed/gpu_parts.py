@@ -1,7 +1,7 @@
 """The parts of the GPU benchmark: each yields (task, measures) for every task that it times.
 
-A part is called as part(timed, compare): timed(run) returns the measures of repeated runs and the last result;
-`compare` says whether the CPU solver runs as well.
+A part is called as part(timed, compare): timed(run) returns the measures of repeated runs and the
+last result; `compare` says whether the CPU solver runs as well.
 """
 
 import time
@@ -13,13 +13,21 @@ from sklearn.metrics import f1_score
 
 from semisvm import PreferenceSVC
 from semisvm.dual import DualProblem, solve
+from semisvm.estimators.preference.paper import PaperPreferenceSVC
 from semisvm.kernels import kernel_rows, make_formula
 from studies.speed.gpu_ceilings import roofline
 from studies.speed.gpu_seeds import seeds
 from studies.speed.paper_sets import PAPER_SETS, load_signed
 
 TOL = 1e-3
-MILLION = {"rows": 1_000_000, "features": 100, "informative": 20, "shift": 0.45, "C": 1.0, "gamma": 0.01}
+MILLION = {
+    "rows": 1_000_000,
+    "features": 100,
+    "informative": 20,
+    "shift": 0.45,
+    "C": 1.0,
+    "gamma": 0.01,
+}
 
 
 def describe_device():
@@ -51,7 +59,9 @@ def supervised(timed, compare):
         X, sign = load_signed(name)
         X = X.astype(np.float32)
         there = torch.from_numpy(X.toarray()).cuda()
-        measures, found = timed(partial(solve_on, "cuda", there, sign, paper_set.C, paper_set.gamma))
+        measures, found = timed(
+            partial(solve_on, "cuda", there, sign, paper_set.C, paper_set.gamma)
+        )
         kernel, _ = timed(partial(problem_on, "cuda", there, sign, paper_set.C, paper_set.gamma))
         measures |= {"kernel_seconds": kernel["seconds"], **facts_of(found)}
         if compare:
@@ -60,10 +70,18 @@ def supervised(timed, compare):
             measures |= {
                 "cpu_seconds": time.perf_counter() - began,
                 "objective_off": abs(found.objective / reference.objective - 1),
-                "decisions_equal": np.mean((found.decision_values > 0) == (reference.decision_values > 0)),
+                "decisions_equal": np.mean(
+                    (found.decision_values > 0) == (reference.decision_values > 0)
+                ),
             }
         yield (
-            {"set": name, "rows": X.shape[0], "features": X.shape[1], "C": paper_set.C, "gamma": paper_set.gamma},
+            {
+                "set": name,
+                "rows": X.shape[0],
+                "features": X.shape[1],
+                "C": paper_set.C,
+                "gamma": paper_set.gamma,
+            },
             measures,
         )
 
@@ -80,31 +98,46 @@ def facts_of(found):
 
 
 def psvm(timed, compare):
-    """Fits with 10% of the rows for testing, 10% labeled and the rest unlabeled, from arrays in main memory."""
+    """Fits with 10% of the rows for testing, 10% labeled and the rest unlabeled, from arrays in
+    main memory.
+    """
     for name, paper_set in PAPER_SETS.items():
         X, sign = load_signed(name)
-        X = X.toarray().astype(np.float32) if name == "mnist" else X  # as `semisvm.datasets.load` gives them
+        X = (
+            X.toarray().astype(np.float32) if name == "mnist" else X
+        )  # as `studies.data.load` gives them
         order = np.random.default_rng(0).permutation(len(sign))
         tenth = len(sign) // 10
-        test, rest = order[:tenth], order[tenth:]
+        test = order[:tenth]
+        rest = order[tenth:]
         y = np.where(sign > 0, 1, 0)
         labels = np.where(np.arange(len(rest)) < tenth, y[rest], -1)
-        X_rest, X_test = X[rest], X[test]
+        X_rest = X[rest]
+        X_test = X[test]
         for calibration in ("part", "cross"):
-            estimator = PreferenceSVC(
-                C=paper_set.C, gamma=paper_set.gamma, calibration=calibration, device="cuda", random_state=0
-            )
+            make = PreferenceSVC if calibration == "cross" else PaperPreferenceSVC
+            estimator = make(C=paper_set.C, gamma=paper_set.gamma, device="cuda", random_state=0)
             measures, model = timed(partial(estimator.fit, X_rest, labels))
             measures |= {
                 "f1": f1_score(y[test], model.predict(X_test)),
                 "rounds": len(model.history_),
                 "steps": model.n_iter_,
             }
-            yield {"set": name, "rows": len(rest), "labeled": tenth, "calibration": calibration}, measures
+            yield (
+                {
+                    "set": name,
+                    "rows": len(rest),
+                    "labeled": tenth,
+                    "calibration": calibration,
+                },
+                measures,
+            )
 
 
 def million(timed, compare):
-    """Two Gaussian clouds in a hundred dimensions, made on the device; rows of K are made as they are needed."""
+    """Two Gaussian clouds in a hundred dimensions, made on the device; rows of K are made as
+    they are needed.
+    """
     generator = torch.Generator(device="cuda").manual_seed(0)
     there = {"device": "cuda", "generator": generator}
     sign = torch.where(torch.rand(MILLION["rows"], **there) < 0.5, 1.0, -1.0)
@@ -123,4 +156,10 @@ def million(timed, compare):
     yield dict(MILLION), measures
 
 
-PARTS = {"supervised": supervised, "psvm": psvm, "seeds": seeds, "million": million, "roofline": roofline}
+PARTS = {
+    "supervised": supervised,
+    "psvm": psvm,
+    "seeds": seeds,
+    "million": million,
+    "roofline": roofline,
+}

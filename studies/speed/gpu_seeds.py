@@ -1,7 +1,8 @@
-"""Twenty seeds of a supervised SVM on one kernel: as one batch (`dual.solve_many`), and one after the other.
+"""Twenty seeds of a supervised SVM on one kernel: as one batch (`dual.solve_many`), and one after
+the other.
 
-Each seed draws its own training rows, a tenth, and its own test rows, another tenth. Rows that a seed does not train on
-are rows of the kernel whose boxes have width 0 in its problem.
+Each seed draws its own training rows, a tenth, and its own test rows, another tenth. Rows that a
+seed does not train on are rows of the kernel whose boxes have width 0 in its problem.
 """
 
 import numpy as np
@@ -29,7 +30,9 @@ def problems_of_seeds(kernel, sign, C):
         train, _ = rows_of_seed(seed, len(sign))
         known = np.zeros(len(sign))
         known[train] = sign[train]
-        yield DualProblem(kernel, linear=-known, lower=np.minimum(C * known, 0), upper=np.maximum(C * known, 0))
+        yield DualProblem(
+            kernel, linear=-known, lower=np.minimum(C * known, 0), upper=np.maximum(C * known, 0)
+        )
 
 
 def f1_of_seed(seed, solution, sign):
@@ -45,7 +48,9 @@ def seeds(timed, compare):
     there = torch.from_numpy(X.toarray().astype(np.float32)).cuda()
 
     def run(way):
-        kernel = kernel_rows(there, make_formula("rbf", np.zeros((1, 1)), gamma=paper_set.gamma), device="cuda")
+        kernel = kernel_rows(
+            there, make_formula("rbf", np.zeros((1, 1)), gamma=paper_set.gamma), device="cuda"
+        )
         problems = list(problems_of_seeds(kernel, sign, paper_set.C))
         if way == "one batch":
             return solve_many(problems, tol=SEEDS_TOL)
@@ -54,5 +59,9 @@ def seeds(timed, compare):
     for way in ("one batch", "one by one"):
         measures, found = timed(lambda way=way: run(way))
         f1 = [f1_of_seed(seed, solution, sign) for seed, solution in enumerate(found)]
-        measures |= {"f1_mean": np.mean(f1), "f1_std": np.std(f1), "steps": sum(one.n_iter for one in found)}
+        measures |= {
+            "f1_mean": np.mean(f1),
+            "f1_std": np.std(f1),
+            "steps": sum(one.n_iter for one in found),
+        }
         yield {"set": "adult", "rows": len(sign), "seeds": N_SEEDS, "way": way}, measures

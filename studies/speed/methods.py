@@ -1,11 +1,12 @@
 """Are the methods of this version as fast as those of another one?
 
-The same fits with the same parameters, by this version and by the one whose `src` folder `--before` names: the tasks
-of `transductive`, `preference`, `growth`, `label_mean`, `warm_start`, `supervised`, `memory` and `start_time` at sizes
-that take up to some seconds. A run is one process: it fits once to warm up, then once (small fits: many times) timed.
-Runs alternate between the versions. Printed are medians: processor seconds, which count on a busy machine, wall
-seconds and peak memory of both, and the share of unlabeled rows that get the wrong class, which shows a fit that is
-fast because it is another one.
+The same fits with the same parameters, by this version and by the one whose `src` folder `--before`
+names: the tasks of `transductive`, `preference`, `growth`, `label_mean`, `warm_start`,
+`supervised`, `memory` and `start_time` at sizes that take up to some seconds. A run is one process:
+it fits once to warm up, then once (small fits: many times) timed. Runs alternate between the
+versions. Printed are medians: processor seconds, which count on a busy machine, wall seconds and
+peak memory of both, and the share of unlabeled rows that get the wrong class, which shows a fit
+that is fast because it is another one.
 
 Make the folder of the last commit before version 0.2 by
 
@@ -59,33 +60,56 @@ PLAIN_LAPLACIAN = {"C_intrinsic": 0.1, "power": 1, "graph_weights": "connectivit
 LABEL_MEAN = {"C_unlabeled": 0.1, "guard": False} | COSTS
 FITS = {
     "switch, adult 4,326": Fit("adult", "TransductiveSVC", of_paper_set("adult")),
-    "cccp, adult 4,326": Fit("adult", "TransductiveSVC", of_paper_set("adult") | {"algorithm": "cccp"}),
-    "anneal, adult 4,326": Fit("adult", "TransductiveSVC", of_paper_set("adult") | {"algorithm": "anneal"}),
+    "cccp, adult 4,326": Fit(
+        "adult", "TransductiveSVC", of_paper_set("adult") | {"algorithm": "cccp"}
+    ),
+    "anneal, adult 4,326": Fit(
+        "adult", "TransductiveSVC", of_paper_set("adult") | {"algorithm": "anneal"}
+    ),
     "switch, documents 610": Fit("example", "TransductiveSVC", {"kernel": "linear"}, 5),
     "switch, dense 10,100": Fit("growth 10000", "TransductiveSVC"),
     "cccp, dense 10,100": Fit("growth 10000", "TransductiveSVC", {"algorithm": "cccp"}),
     "anneal, dense 10,100": Fit("growth 10000", "TransductiveSVC", {"algorithm": "anneal"}),
     "progressive, documents 2,000": Fit("documents", "ProgressiveSVC", {"kernel": "linear"}),
     "progressive, dense 5,100": Fit("growth 5000", "ProgressiveSVC"),
-    "progressive auto, dense 10,100": Fit("growth 10000", "ProgressiveSVC", {"pairs_per_round": "auto"}),
+    "progressive auto, dense 10,100": Fit(
+        "growth 10000", "ProgressiveSVC", {"pairs_per_round": "auto"}
+    ),
     "self-training, dense 5,100": Fit("growth 5000", "SelfTrainingSVC"),
-    "preference, adult": Fit("preference adult", "PreferenceSVC", of_paper_set("adult") | {"random_state": 0}),
-    "preference, ijcnn1": Fit("preference ijcnn1", "PreferenceSVC", of_paper_set("ijcnn1") | {"random_state": 0}),
-    "preference, protein": Fit("preference protein", "PreferenceSVC", of_paper_set("protein") | {"random_state": 0}),
+    "preference, adult": Fit(
+        "preference adult", "PreferenceSVC", of_paper_set("adult") | {"random_state": 0}
+    ),
+    "preference, ijcnn1": Fit(
+        "preference ijcnn1", "PreferenceSVC", of_paper_set("ijcnn1") | {"random_state": 0}
+    ),
+    "preference, protein": Fit(
+        "preference protein", "PreferenceSVC", of_paper_set("protein") | {"random_state": 0}
+    ),
     "cluster, B1 4,000": Fit("b1 4000", "ClusterSVC", {"n_clusters": 20, "random_state": 0}),
     "cluster, B1 20,000": Fit("b1 20000", "ClusterSVC", {"n_clusters": 20, "random_state": 0}),
-    "label-mean, krvskp 1,598": Fit("labels krvskp", "LabelMeanSVC", LABEL_MEAN | {"kernel": "linear"}, 25),
+    "label-mean, krvskp 1,598": Fit(
+        "labels krvskp", "LabelMeanSVC", LABEL_MEAN | {"kernel": "linear"}, 25
+    ),
     "label-mean, ijcnn1 20,000": Fit("unlabeled 20000", "LabelMeanSVC", LABEL_MEAN),
-    "label-mean guarded, ijcnn1 4,000": Fit("unlabeled 4000", "LabelMeanSVC", LABEL_MEAN | {"guard": True}),
-    "laplacian, krvskp 1,598": Fit("labels krvskp", "LaplacianSVC", PLAIN_LAPLACIAN | {"kernel": "linear"}, 3),
+    "label-mean guarded, ijcnn1 4,000": Fit(
+        "unlabeled 4000", "LabelMeanSVC", LABEL_MEAN | {"guard": True}
+    ),
+    "laplacian, krvskp 1,598": Fit(
+        "labels krvskp", "LaplacianSVC", PLAIN_LAPLACIAN | {"kernel": "linear"}, 3
+    ),
     "laplacian, ijcnn1 8,000": Fit("unlabeled 8000", "LaplacianSVC", PLAIN_LAPLACIAN),
-    "supervised, adult 3,256": Fit("supervised adult 0.1", "SupervisedSVC", of_paper_set("adult"), 5),
-    "supervised, ijcnn1 49,990": Fit("supervised ijcnn1 1", "SupervisedSVC", of_paper_set("ijcnn1")),
+    "supervised, adult 3,256": Fit(
+        "supervised adult 0.1", "SupervisedSVC", of_paper_set("adult"), 5
+    ),
+    "supervised, ijcnn1 49,990": Fit(
+        "supervised ijcnn1 1", "SupervisedSVC", of_paper_set("ijcnn1")
+    ),
     "supervised, small cache, mnist 6,000": Fit(
         "supervised mnist 0.1", "SupervisedSVC", of_paper_set("mnist") | {"cache_size": 40}
     ),
 }
-FLIPS, COMMANDS = "30 flips of one label, dense 3,000", ("command --help", "command predict")
+FLIPS = "30 flips of one label, dense 3,000"
+COMMANDS = ("command --help", "command predict")
 TASKS = (*FITS, FLIPS, *COMMANDS)
 FOLDER = "SEMISVM_STUDY_ROWS"  # the variable that names the folder of the rows
 
@@ -112,14 +136,22 @@ def write_rows(name: str, path: str) -> None:
         X, y, _ = label_mean.load_rows(words[0])
     elif kind == "supervised":
         X, sign = load_signed(words[0])
-        rows = np.sort(np.random.default_rng(0).permutation(len(sign))[: round(len(sign) * float(words[1]))])
-        X, y = X[rows].toarray().astype(np.float32), (sign[rows] > 0).astype(int)
+        rows = np.sort(
+            np.random.default_rng(0).permutation(len(sign))[: round(len(sign) * float(words[1]))]
+        )
+        X = X[rows].toarray().astype(np.float32)
+        y = (sign[rows] > 0).astype(int)
     else:
         X, y, truth = transductive.load_rows(name)
     arrays = {"y": y} | ({} if truth is None else {"truth": truth})
     if sparse.issparse(X):
         X = X.tocsr()
-        arrays |= {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
+        arrays |= {
+            "data": X.data,
+            "indices": X.indices,
+            "indptr": X.indptr,
+            "shape": np.array(X.shape),
+        }
     else:
         arrays["X"] = X
     np.savez(path, **arrays)
@@ -138,7 +170,9 @@ def _read_rows(path: str) -> tuple[Any, np.ndarray, np.ndarray | None]:
 
 
 def run_once(task: dict[str, str], repeat: int) -> dict[str, float]:
-    """Run a task in this process, whose path leads to one of the versions, and return what it took."""
+    """Run a task in this process, whose path leads to one of the versions, and return what it
+    took.
+    """
     import semisvm
 
     src = os.environ["PYTHONPATH"].split(os.pathsep)[0]
@@ -173,7 +207,8 @@ def _flip_labels(n_flips: int = 30) -> dict[str, float]:
     from studies.speed.warm_start import N_FEATURES, N_ROWS, make_engine
 
     X, y = make_classification(N_ROWS, N_FEATURES, n_informative=10, flip_y=0.05, random_state=0)
-    sign, solve_for = np.where(y == 1, 1.0, -1.0), make_engine((X - X.mean(axis=0)) / X.std(axis=0))
+    sign = np.where(y == 1, 1.0, -1.0)
+    solve_for = make_engine((X - X.mean(axis=0)) / X.std(axis=0))
     _, solved = solve_for(sign)
     rows = np.random.default_rng(0).choice(N_ROWS, size=2 * n_flips, replace=False)
     took: dict[str, float] = {}
@@ -194,16 +229,32 @@ def _run_command(name: str, src: str) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         if words == ["predict"]:
             start_time.write_rows(Path(folder))
-            model, new = f"{folder}/model.skops", f"{folder}/new numbers.csv"
-            fit = ["fit", f"{folder}/numbers.csv", "--target", "label", "--method", "supervised", "--out", model]
+            model = f"{folder}/model.skops"
+            new = f"{folder}/new numbers.csv"
+            fit = [
+                "fit",
+                f"{folder}/numbers.csv",
+                "--target",
+                "label",
+                "--method",
+                "supervised",
+                "--out",
+                model,
+            ]
             start_time.run_once(fit, src)
             words += [model, new, "--out", f"{folder}/out.csv", "--force"]
         took = start_time.run_once(words, src)
-    return {"wall_s": took["seconds"], "cpu_s": took["cpu"], "rss_peak_mib": took["megabytes"] * 1e6 / 2**20}
+    return {
+        "wall_s": took["seconds"],
+        "cpu_s": took["cpu"],
+        "rss_peak_mib": took["megabytes"] * 1e6 / 2**20,
+    }
 
 
 def render_versions(found: dict[tuple[str, str], dict[str, float] | None]) -> str:
-    """Return the table of both versions, and the geometric means of the ratios; `found` is by task and version."""
+    """Return the table of both versions, and the geometric means of the ratios; `found` is by
+    task and version.
+    """
     lines: list[list[str]] = []
     ratios: dict[str, list[float]] = {name: [] for name, _ in SHOWN}
     for task in dict.fromkeys(name for name, _ in found):
@@ -215,11 +266,14 @@ def render_versions(found: dict[tuple[str, str], dict[str, float] | None]) -> st
             if None not in values:
                 ratios[name].append(values[1] / values[0])  # type: ignore[operator]
             line.append("" if None in values else f"{ratios[name][-1]:.2f}")
-        lines.append([*line, *(f"{took['wrong']:.1%}" if took and "wrong" in took else "" for took in both)])
+        lines.append(
+            [*line, *(f"{took['wrong']:.1%}" if took and "wrong" in took else "" for took in both)]
+        )
     head = [words for _, shown in SHOWN for words in (f"{shown} before", "now", "ratio")]
     table = markdown_table(["task", *head, "wrong before", "now"], lines, n_text=1)
     means = [
-        f"{shown} {exp(sum(map(log, ratios[name])) / len(ratios[name])):.2f} (most {max(ratios[name]):.2f})"
+        f"{shown} {exp(sum(map(log, ratios[name])) / len(ratios[name])):.2f} (most"
+        f" {max(ratios[name]):.2f})"
         for name, shown in SHOWN
         if ratios[name]
     ]
@@ -234,8 +288,21 @@ def main(argv: list[str] | None = None) -> int:
     """Measure and print; return the exit status."""
     parser = make_parser("methods", __doc__)
     add = parser.add_argument
-    add("--before", type=Path, required=True, metavar="SRC", help="the source folder of another version")
-    add("--tasks", nargs="+", choices=TASKS, default=list(TASKS), metavar="TASK", help="; ".join(TASKS))
+    add(
+        "--before",
+        type=Path,
+        required=True,
+        metavar="SRC",
+        help="the source folder of another version",
+    )
+    add(
+        "--tasks",
+        nargs="+",
+        choices=TASKS,
+        default=list(TASKS),
+        metavar="TASK",
+        help="; ".join(TASKS),
+    )
     add("--repeats", type=int, default=3, metavar="N")
     options = parser.parse_args(argv)
     sources = dict(zip(VERSIONS, (str(options.before.resolve()), str(PACKAGE.parent)), strict=True))
@@ -243,7 +310,9 @@ def main(argv: list[str] | None = None) -> int:
     tasks = [{"task": name, "version": version} for name in options.tasks for version in VERSIONS]
     with tempfile.TemporaryDirectory() as folder:
         for rows in dict.fromkeys(FITS[name].rows for name in options.tasks if name in FITS):
-            prepared = call_fresh("studies.speed.methods:write_rows", rows, _rows_file(folder, rows))
+            prepared = call_fresh(
+                "studies.speed.methods:write_rows", rows, _rows_file(folder, rows)
+            )
             if prepared["outcome"] != "done":
                 print(f"{rows}: {prepared['why']}", file=sys.stderr)
                 return 1
@@ -257,7 +326,9 @@ def main(argv: list[str] | None = None) -> int:
                 FOLDER: folder,
             },
         )
-    found = {(task["task"], task["version"]): took for task, took in zip(tasks, medians, strict=True)}
+    found = {
+        (task["task"], task["version"]): took for task, took in zip(tasks, medians, strict=True)
+    }
     print(f"{machine_line()}; {time.perf_counter() - began:.0f} s\n\n{render_versions(found)}")
     return 0 if None not in medians else 1
 

@@ -1,9 +1,9 @@
 """How long does a million rows of 50 features take, and how near is the solution?
 
-Rows of normal numbers, a linear rule of which 5% of the signs are turned round, RBF kernel, C = 1, on all cores of
-the CPU. A fit ends after `--seconds` if it has not converged; then its gap says how far it came. The gap of each
-solution is computed again in float64 from its coefficients alone where that takes seconds: on a CUDA device, or for few
-rows.
+Rows of normal numbers, a linear rule of which 5% of the signs are turned round, RBF kernel, C = 1,
+on all cores of the CPU. A fit ends after `--seconds` if it has not converged; then its gap says how
+far it came. The gap of each solution is computed again in float64 from its coefficients alone where
+that takes seconds: on a CUDA device, or for few rows.
 
     python -m studies.speed.million --rows 300000 1000000 --seconds 240
 """
@@ -33,7 +33,9 @@ MOST_CERTIFIED_ON_CPU = 30_000  # rows
 
 def main(argv: list[str] | None = None) -> int:
     """Fit each number of rows and print what it took; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add = parser.add_argument
     add("--rows", nargs="+", type=int, default=[1_000_000])
     add("--seconds", type=float, default=240.0, help="after which a fit ends")
@@ -51,23 +53,39 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _model(options: argparse.Namespace, seconds: float | None) -> SupervisedSVC:
-    limits: dict[str, Any] = {"time_limit": seconds, "cache_size": options.cache_size, "device": "cpu"}
+    limits: dict[str, Any] = {
+        "time_limit": seconds,
+        "cache_size": options.cache_size,
+        "device": "cpu",
+    }
     return SupervisedSVC(C=MILLION["C"], gamma=MILLION["gamma"], **limits)
 
 
 def run(n: int, options: argparse.Namespace) -> dict[str, Any]:
     """Fit n rows; say what it took as soon as it is known, then the gap in float64."""
     X, sign = million_rows(n)
-    model, took = _model(options, options.seconds), {}
+    model = _model(options, options.seconds)
+    took = {}
     with warnings.catch_warnings(), measured(took):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, sign > 0)
-    beta, support = model.dual_coef_[0], model.support_
-    record = {"rows": n, "threads": n_threads(), "wall_s": round(took["wall_s"], 2), "cpu_s": round(took["cpu_s"], 1)}
+    beta = model.dual_coef_[0]
+    support = model.support_
+    record = {
+        "rows": n,
+        "threads": n_threads(),
+        "wall_s": round(took["wall_s"], 2),
+        "cpu_s": round(took["cpu_s"], 1),
+    }
     record["peak_mib"] = round((took["rss_peak_mib"] or 0) - (took["rss_before_mib"] or 0))
-    record |= {"n_support": len(support), "n_iter": int(np.max(model.n_iter_)), "gap": model.history_[-1].gap}
+    record |= {
+        "n_support": len(support),
+        "n_iter": int(np.max(model.n_iter_)),
+        "gap": model.history_[-1].gap,
+    }
     print(json.dumps(record), flush=True)
-    device, began = cuda_or_cpu(), time.perf_counter()
+    device = cuda_or_cpu()
+    began = time.perf_counter()
     if device == "cpu" and n > MOST_CERTIFIED_ON_CPU:
         return record
     truth = certify(X, sign, support, beta, 0.0, MILLION["C"], MILLION["gamma"], device)

@@ -2,7 +2,8 @@
 
     python -m studies.speed.cores --table --out FILE | python -m studies.speed.page cores
 
-replaces what stands between the lines `<!-- cores -->` and `<!-- /cores -->` of `docs/benchmarks.md`.
+replaces what stands between the lines `<!-- cores -->` and `<!-- /cores -->` of
+`docs/benchmarks.md`.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ PAGE = REPOSITORY / "docs" / "benchmarks.md"
 
 
 def put(page: str, name: str, text: str) -> str:
-    """Return the page with a text in the place of that name; raise ValueError if there is no such place."""
-    first, last = f"<!-- {name} -->\n", f"<!-- /{name} -->\n"
-    start, end = page.find(first), page.find(last)
+    """Return the page with a text in the place of that name; raise ValueError if there is no
+    such place.
+    """
+    first = f"<!-- {name} -->\n"
+    last = f"<!-- /{name} -->\n"
+    start = page.find(first)
+    end = page.find(last)
     if not 0 <= start < end:
         raise ValueError(f"The page has no place {name!r}.")
     return f"{page[: start + len(first)]}\n{text.strip()}\n\n{page[end:]}"

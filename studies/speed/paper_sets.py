@@ -1,9 +1,9 @@
 """The four sets of the PSVM paper, with the C and gamma of its Table 2, and fixed parts of them.
 
-Rows are drawn once by a fixed seed, so that every solver, repetition and session uses the same ones. They are written
-to a file before the runs: a run then starts from the rows that it needs and nothing else, and the cost of parsing
-text is neither timed nor left in its memory. Rows are CSR float64 here; each solver converts them to the form that it
-is fastest on.
+Rows are drawn once by a fixed seed, so that every solver, repetition and session uses the same
+ones. They are written to a file before the runs: a run then starts from the rows that it needs and
+nothing else, and the cost of parsing text is neither timed nor left in its memory. Rows are CSR
+float64 here; each solver converts them to the form that it is fastest on.
 
 Nothing imports NumPy before rows are read, so that the process that starts the runs stays small.
 """
@@ -24,7 +24,9 @@ CSR_PARTS = ("data", "indices", "indptr", "shape")
 
 @dataclass(frozen=True)
 class PaperSet:
-    """The parameters that a set is trained with; `semisvm.datasets.load` knows its file and its positive class."""
+    """The parameters that a set is trained with; `studies.data.load` knows its file and its
+    positive class.
+    """
 
     C: float
     gamma: float
@@ -62,7 +64,7 @@ def load_signed(name: str) -> tuple[Any, Any]:
     import numpy as np
     from scipy import sparse
 
-    from semisvm.datasets import load
+    from studies.data import load
 
     dataset = load(name)
     X = sparse.csr_matrix(dataset.X, dtype=np.float64)
@@ -77,7 +79,8 @@ def draw_part(name: str, size: str) -> PartRows:
     X, sign = load_signed(name)
     order = np.random.default_rng(SEED).permutation(len(sign))
     train, rest = np.split(order, [count_rows(size, len(sign))])
-    # Back to the order of the file: SMO breaks ties by position, so the order is part of the problem.
+    # Back to the order of the file: SMO breaks ties by position, so the order is part of the
+    # problem.
     train = np.sort(train)
     compared = (rest if rest.size else order)[:N_COMPARED]
     return PartRows(X[train], sign[train], X[compared], "held out" if rest.size else "training")
@@ -111,5 +114,6 @@ def _read_csr(arrays: Any, name: str) -> sparse.csr_matrix:
     data, indices, indptr, shape = (arrays[f"{name}_{part}"] for part in CSR_PARTS)
     matrix = sparse.csr_matrix((data, indices, indptr), shape=tuple(shape))
     # scikit-learn's SVC refuses 64-bit indices
-    matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    matrix.indices = matrix.indices.astype(np.int32)
+    matrix.indptr = matrix.indptr.astype(np.int32)
     return matrix

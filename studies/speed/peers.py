@@ -5,20 +5,22 @@
     onedal-f32   scikit-learn-intelex's SVC, single precision throughout
     onedal-f64   the same in double precision
 
-A solver is written "name" or "name:form"; the second allows to measure a claim about input forms again
-(`--solvers libsvm:dense64 libsvm:csr64`). The forms were chosen by single fits of 1,500 to 3,000 rows:
+A solver is written "name" or "name:form"; the second allows to measure a claim about input forms
+again (`--solvers libsvm:dense64 libsvm:csr64`). The forms were chosen by single fits of 1,500 to
+3,000 rows:
 
-- libsvm: dense float64 on all four sets, even where rows are 90% zeros (adult 0.46 s against 0.62 s for
-  CSR, ijcnn1 0.041 against 0.049, protein 0.78 against 5.3, at 3,000 rows; mnist 0.39 against 1.2 at
-  1,500).
-- onedal: dense. At 1,500 rows CSR is as fast on adult and ijcnn1 within the noise, slower on protein, and
-  2 to 2.6 times slower on mnist. It computes in the precision of X, both gradient and kernel cache.
+- libsvm: dense float64 on all four sets, even where rows are 90% zeros (adult 0.46 s against 0.62 s
+  for CSR, ijcnn1 0.041 against 0.049, protein 0.78 against 5.3, at 3,000 rows; mnist 0.39 against
+  1.2 at 1,500).
+- onedal: dense. At 1,500 rows CSR is as fast on adult and ijcnn1 within the noise, slower on
+  protein, and 2 to 2.6 times slower on mnist. It computes in the precision of X, both gradient and
+  kernel cache.
 - ours: dense float32, the precision of its kernel rows. CSR makes kernel rows about as fast
   (1,024 rows of 6,000); whole fits have not been compared.
 
-`cache_size` is in MiB for the others, in millions of bytes (5% less) for ours. LIBSVM keeps float32 rows in
-it. oneDAL keeps rows in the precision of X (so float64 gets half as many) and never fewer than its working
-set of up to 2,048, however small the cache.
+`cache_size` is in MiB for the others, in millions of bytes (5% less) for ours. LIBSVM keeps float32
+rows in it. oneDAL keeps rows in the precision of X (so float64 gets half as many) and never fewer
+than its working set of up to 2,048, however small the cache.
 """
 
 import contextlib
@@ -29,7 +31,12 @@ import numpy as np
 
 from studies.harness.fresh_process import NotAvailableError
 
-DEFAULT_FORM = {"ours": "dense32", "libsvm": "dense64", "onedal-f32": "dense32", "onedal-f64": "dense64"}
+DEFAULT_FORM = {
+    "ours": "dense32",
+    "libsvm": "dense64",
+    "onedal-f32": "dense32",
+    "onedal-f64": "dense64",
+}
 FORMS = ("dense32", "dense64", "csr32", "csr64")
 CLASSES = {
     "ours": ("semisvm", "SupervisedSVC"),
@@ -84,13 +91,17 @@ def witnessed(name):
     handler = logging.Handler()
     handler.emit = lambda record: messages.append(record.getMessage())
     logger = logging.getLogger("sklearnex")
-    before, propagate, others = logger.level, logger.propagate, logger.handlers
-    logger.handlers, logger.propagate = [handler], False
+    before = logger.level
+    propagate = logger.propagate
+    others = logger.handlers
+    logger.handlers = [handler]
+    logger.propagate = False
     logger.setLevel(logging.INFO)
     try:
         yield
     finally:
-        logger.handlers, logger.propagate = others, propagate
+        logger.handlers = others
+        logger.propagate = propagate
         logger.setLevel(before)
     fits = [message for message in messages if ".fit:" in message]
     if not fits or not all("running accelerated version" in message for message in fits):
@@ -98,12 +109,16 @@ def witnessed(name):
 
 
 def signed_coefficients(model):
-    """Return beta of the support vectors, a float64 array, from a fitted estimator of any of the solvers."""
+    """Return beta of the support vectors, a float64 array, from a fitted estimator of any of the
+    solvers.
+    """
     coefficients = model.dual_coef_
     dense = coefficients.toarray() if hasattr(coefficients, "toarray") else np.asarray(coefficients)
     return dense.astype(np.float64).ravel()
 
 
 def ended_by_itself(name, model):
-    """Return whether the fit stopped by its own criterion, not at an iteration limit that was not requested."""
+    """Return whether the fit stopped by its own criterion, not at an iteration limit that was
+    not requested.
+    """
     return not (name.startswith("onedal") and int(np.max(model.n_iter_)) >= ONEDAL_MAX_ITER)

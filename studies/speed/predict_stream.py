@@ -1,10 +1,12 @@
-"""How fast does `semisvm predict` label a CSV of five million rows, compared with pandas and scikit-learn?
+"""How fast does `semisvm predict` label a CSV of five million rows, compared with pandas and
+scikit-learn?
 
-The same SVM on both sides: an RBF SVM of the same labeled rows after the same scaling, with the same C and gamma.
-Ours is the command `semisvm predict` on a model file. Theirs is the loop that most people would write:
-`pandas.read_csv` in chunks, a scikit-learn pipeline of StandardScaler and SVC, `DataFrame.to_csv`, on a joblib
-pickle. Each runs in a process of its own, one after the other; seconds include the start of the process. A run on a
-tenth of the rows shows what the memory depends on.
+The same SVM on both sides: an RBF SVM of the same labeled rows after the same scaling, with the
+same C and gamma. Ours is the command `semisvm predict` on a model file. Theirs is the loop that
+most people would write: `pandas.read_csv` in chunks, a scikit-learn pipeline of StandardScaler and
+SVC, `DataFrame.to_csv`, on a joblib pickle. Each runs in a process of its own, one after the other;
+seconds include the start of the process. A run on a tenth of the rows shows what the memory depends
+on.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ def run_loop(model, data, out):
 
 
 def write_rows(path, n_rows, seed, *, n_labeled=None):
-    """Write rows of two overlapping Gaussian classes; with `n_labeled`, a column y with the class of the first rows."""
+    """Write rows of two overlapping Gaussian classes; with `n_labeled`, a column y with the
+    class of the first rows.
+    """
     rng = np.random.default_rng(seed)
     for start in range(0, n_rows, CHUNK):
         codes = rng.integers(0, 2, min(CHUNK, n_rows - start))
@@ -68,7 +72,9 @@ def write_rows(path, n_rows, seed, *, n_labeled=None):
 
 
 def timed(function, *arguments):
-    """Call a function of this module in a fresh process; return its measures with the seconds of the whole process."""
+    """Call a function of this module in a fresh process; return its measures with the seconds of
+    the whole process.
+    """
     start = time.perf_counter()
     answer = call_fresh(f"studies.speed.predict_stream:{function}", *map(str, arguments))
     seconds = time.perf_counter() - start
@@ -86,8 +92,21 @@ def prepare(folder):
 
     table = folder / "train.csv"
     write_rows(table, N_TRAIN, seed=1, n_labeled=N_LABELED)
-    ours, theirs = folder / "model.skops", folder / "model.joblib"
-    timed("run_command", "fit", table, "--target", "y", "--method", "supervised", "--gamma", "0.1", "--out", ours)
+    ours = folder / "model.skops"
+    theirs = folder / "model.joblib"
+    timed(
+        "run_command",
+        "fit",
+        table,
+        "--target",
+        "y",
+        "--method",
+        "supervised",
+        "--gamma",
+        "0.1",
+        "--out",
+        ours,
+    )
     frame = pandas.read_csv(table)
     features = frame.drop(columns="y")
     labeled = frame["y"].notna()
@@ -98,7 +117,9 @@ def prepare(folder):
 
 
 def largest_difference(one, other):
-    """Return the largest difference of scores in the first rows of both outputs; their labels must agree."""
+    """Return the largest difference of scores in the first rows of both outputs; their labels
+    must agree.
+    """
     first, second = (pandas.read_csv(path, nrows=CHUNK) for path in (one, other))
     assert (first["label"] == second["label"]).mean() > 0.9999
     return float((first["score"] - second["score"]).abs().max())
@@ -112,12 +133,15 @@ def main(argv=None):
     rows = []
     with tempfile.TemporaryDirectory() as name, Journal(options.out, describe_session()) as journal:
         folder = Path(name)
-        data, outs = folder / "rows.csv", (folder / "ours.csv", folder / "theirs.csv")
+        data = folder / "rows.csv"
+        outs = (folder / "ours.csv", folder / "theirs.csv")
         ours, theirs = prepare(folder)
         for n_rows in (options.rows // 10, options.rows):
             write_rows(data, n_rows, seed=2)
             found = {
-                "semisvm predict": timed("run_command", "predict", ours, data, "--out", outs[0], "--force"),
+                "semisvm predict": timed(
+                    "run_command", "predict", ours, data, "--out", outs[0], "--force"
+                ),
                 "pandas + scikit-learn": timed("run_loop", theirs, data, outs[1]),
             }
             found["semisvm predict"]["largest_difference"] = largest_difference(*outs)
@@ -125,10 +149,19 @@ def main(argv=None):
                 took["rows_per_s"] = n_rows / took["wall_s"]
                 task = {"way": way, "rows": n_rows}
                 journal.append({"task": task, "seed": 0, "outcome": "done", "measures": took})
-                shown = [f"{n_rows:,}", f"{took['wall_s']:.1f}", f"{took['cpu_s']:.1f}", f"{took['rows_per_s']:,.0f}"]
+                shown = [
+                    f"{n_rows:,}",
+                    f"{took['wall_s']:.1f}",
+                    f"{took['cpu_s']:.1f}",
+                    f"{took['rows_per_s']:,.0f}",
+                ]
                 rows.append([way, *shown, f"{took['rss_peak_mib']:,.0f}"])
     print(f"{machine_line()}\n")
-    print(markdown_table(["way", "rows", "seconds", "CPU-s", "rows per second", "peak-MiB"], rows, n_text=1))
+    print(
+        markdown_table(
+            ["way", "rows", "seconds", "CPU-s", "rows per second", "peak-MiB"], rows, n_text=1
+        )
+    )
     return 0
 
 

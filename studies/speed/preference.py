@@ -1,13 +1,15 @@
 """How fast is a complete PSVM fit, compared with the same algorithm around scikit-learn's SVC?
 
-    adult, ijcnn1, protein   the paper's setting: 10% labeled, half of them for calibration, soft labels that grow
+    adult, ijcnn1, protein   the paper's setting: 10% labeled, half of them for calibration, soft
+                             labels that grow
     mnist                    the same, ours alone: within 10 minutes and 8 GB
 
-Both do the same rounds on the same split with the same C, gamma and tolerance: train on labels and soft labels,
-measure on the calibration rows, adjust, label more rows, until the labels stay the same. `refits` trains SVC from
-nothing in each round, with 1,000 MB for its kernel cache, and scores the calibration and unlabeled rows once per
-round; the adjusting step is this library's. Each run is one fit in a process of its own, after a warm-up on a few
-rows. `cross` is this library's default (calibration="cross"), which has no counterpart.
+Both do the same rounds on the same split with the same C, gamma and tolerance: train on labels and
+soft labels, measure on the calibration rows, adjust, label more rows, until the labels stay the
+same. `refits` trains SVC from nothing in each round, with 1,000 MB for its kernel cache, and scores
+the calibration and unlabeled rows once per round; the adjusting step is this library's. Each run is
+one fit in a process of its own, after a warm-up on a few rows. `cross` is this library's default
+(PreferenceSVC), which has no counterpart.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ WARM_UP_ROWS = 1_500
 
 def load_rows(name):
     """Return X, y with -1 on unlabeled rows, and the test rows with their labels."""
-    from semisvm.datasets import hide, load, split
+    from semisvm.model_selection import hide, split
+    from studies.data import load
 
     data = load(name)
     parts = split(data.y, labeled=0.1, test=0.1, random_state=SEED)
@@ -42,15 +45,15 @@ def load_rows(name):
 def fit_ours(X, y, paper_set, calibration):
     """Return (predict, facts) of PreferenceSVC."""
     from semisvm import PreferenceSVC
+    from semisvm.estimators.preference.paper import PaperPreferenceSVC
 
-    model = PreferenceSVC(
-        C=paper_set.C,
-        gamma=paper_set.gamma,
-        calibration=calibration,
-        max_rounds=MOST_ROUNDS,
-        cache_size=CACHE_MB,
-        random_state=SEED,
-    ).fit(X, y)
+    how = {"cache_size": CACHE_MB, "random_state": SEED}
+    if calibration == "cross":
+        model = PreferenceSVC(C=paper_set.C, gamma=paper_set.gamma, **how)
+    else:
+        how |= {"calibration": calibration, "max_rounds": MOST_ROUNDS}
+        model = PaperPreferenceSVC(C=paper_set.C, gamma=paper_set.gamma, **how)
+    model.fit(X, y)
     return model.predict, {"rounds": len(model.history_), "n_iter": int(model.n_iter_)}
 
 
@@ -60,21 +63,27 @@ def fit_refits(X, y, paper_set, _):
     from sklearn.svm import SVC
     from sklearn.utils import check_random_state
 
-    from semisvm.decision import Target, adjust, best_of, count_at
-    from semisvm.decision.counts import Counts
-    from semisvm.estimators.preference._plan import split_labels
+    from semisvm.decision import Target
+    from semisvm.decision.counts import Counts, count_at
+    from semisvm.decision.target import best_of
+    from semisvm.estimators.preference.paper import adjust, split_labels
 
     sign = np.where(y == 1, 1, np.where(y == 0, -1, 0))
     trains, calibrates = split_labels(sign, 0.5, check_random_state(SEED).randint(2**31))
-    unlabeled, held_out = sign == 0, np.flatnonzero(sign == 0)
-    calibration_rows, truth = np.flatnonzero(calibrates), sign[calibrates]
-    soft, candidates, n_iter = np.where(trains, sign, 0), [], 0
+    unlabeled = sign == 0
+    held_out = np.flatnonzero(sign == 0)
+    calibration_rows = np.flatnonzero(calibrates)
+    truth = sign[calibrates]
+    soft = np.where(trains, sign, 0)
+    candidates = []
+    n_iter = 0
     while len(candidates) < 2 * MOST_ROUNDS:
         used = np.flatnonzero(soft)
         model = SVC(C=paper_set.C, gamma=paper_set.gamma, cache_size=1000).fit(X[used], soft[used])
         n_iter += int(model.n_iter_[0])
         scores = model.decision_function(X[calibration_rows])
-        d_plus, d_minus = adjust(scores, truth), scores[truth < 0].mean()
+        d_plus = adjust(scores, truth)
+        d_minus = scores[truth < 0].mean()
         candidates += [(model, t, count_at(scores, truth, t)) for t in (0.0, d_plus)]
         guess = np.zeros(len(sign))
         values = model.decision_function(X[held_out])
@@ -135,13 +144,21 @@ def main(argv=None):
     """Measure and print; return the exit status."""
     parser = make_parser("preference", __doc__)
     names = [*COMPARED, "mnist"]
-    parser.add_argument("--sets", nargs="+", choices=names, default=names, metavar="SET", help=" ".join(names))
     parser.add_argument(
-        "--solvers", nargs="+", choices=SOLVERS, default=list(SOLVERS), metavar="SOLVER", help=" ".join(SOLVERS)
+        "--sets", nargs="+", choices=names, default=names, metavar="SET", help=" ".join(names)
+    )
+    parser.add_argument(
+        "--solvers",
+        nargs="+",
+        choices=SOLVERS,
+        default=list(SOLVERS),
+        metavar="SOLVER",
+        help=" ".join(SOLVERS),
     )
     parser.add_argument("--repeats", type=int, default=3, metavar="N")
     options = parser.parse_args(argv)
-    rows, ratios = [], []
+    rows = []
+    ratios = []
     for name in options.sets:
         solvers = [s for s in options.solvers if s != "refits" or name in COMPARED]
         tasks = [{"set": name, "solver": solver, "labeled": 0.1, "test": 0.1} for solver in solvers]
@@ -161,7 +178,10 @@ def main(argv=None):
     print(f"{machine_line()}\n\n{markdown_table(head, rows, n_text=2)}\n")
     if ratios:
         mean = math.exp(statistics.fmean(map(math.log, ratios)))
-        print(f"{mean:.1f} times faster in geometric mean over {len(ratios)} sets; {RATIO:g} {met(mean >= RATIO)}")
+        print(
+            f"{mean:.1f} times faster in geometric mean over {len(ratios)} sets; {RATIO:g}"
+            f" {met(mean >= RATIO)}"
+        )
     return 0
 
 

@@ -1,20 +1,19 @@
-"""Do promised precisions and recalls hold on new rows? Adult, 10% labeled, many seeds, level by level.
+"""Do promised precisions and recalls hold on new rows? Adult, 10% labeled, many seeds, level by
+level.
 
-    empirical      calibration="part", the paper's: half of the labels calibrate
-    cross-fitted   calibration="cross", the default
-    certified      the same with a confidence of 90%: half of the labels are kept for the certificate
+    empirical      PaperPreferenceSVC, the paper's: half of the labels calibrate
+    cross-fitted   PreferenceSVC
+    certified      the same with a confidence of 90%: half of the labels are kept for the
+                   certificate
 
-For each target: how often it was reached according to the fit itself, and among these fits how often the precision
-(recall) on the 10% test rows is at least the target, and at least the target minus 0.03. A certificate promises the
-former in at least 90% of the draws, up to the chance that the test rows themselves add. Every fit is a record.
-
-The fits of a seed and level only differ in their target, and many of their trainings do not even differ in that: equal
-problems are solved once (`SolvedOnce`), to the usual tolerance.
+For each target: how often it was reached according to the fit itself, and among these fits how
+often the precision (recall) on the 10% test rows is at least the target, and at least the target
+minus 0.03. A certificate promises the former in at least 90% of the draws, up to the chance that
+the test rows themselves add. Every fit is a record.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 import sys
 import warnings
@@ -28,9 +27,9 @@ from studies.speed.runs import make_parser
 SLACK = 0.03
 CONFIDENCE = 0.9
 LEVELS = {
-    "empirical": {"calibration": "part"},
-    "cross-fitted": {"calibration": "cross"},
-    "certified": {"calibration": "cross", "confidence": CONFIDENCE},
+    "empirical": {},
+    "cross-fitted": {},
+    "certified": {"confidence": CONFIDENCE},
 }
 TARGETS = [
     *({"min_precision": value} for value in (0.55, 0.6, 0.65, 0.95)),
@@ -38,41 +37,32 @@ TARGETS = [
 ]
 
 
-class SolvedOnce:
-    """Solutions by problem, for fits to the same rows; a `semisvm.dual.SolveStore`."""
-
-    def __init__(self):
-        self.solutions = {}
-
-    def recall(self, problem, settings):
-        return self.solutions.get(_digest(problem))
-
-    def keep(self, problem, found):
-        self.solutions[_digest(problem)] = found
-
-
-def _digest(problem):
-    parts = (problem.linear, problem.lower, problem.upper)
-    return hashlib.blake2b(b"".join(part.tobytes() for part in parts), digest_size=16).digest()
-
-
-def fit_once(data, parts, level, target, seed, store):
-    """Fit to one split and return what was promised and what the test rows say; None for what is not defined."""
+def fit_once(data, parts, level, target, seed):
+    """Fit to one split and return what was promised and what the test rows say; None for what is
+    not defined.
+    """
     from semisvm import PreferenceSVC
-    from semisvm.datasets import hide
-    from semisvm.decision import count_at, precision, recall
+    from semisvm.decision.counts import count_at, precision, recall
+    from semisvm.estimators.preference.paper import PaperPreferenceSVC
+    from semisvm.model_selection import hide
 
     paper_set = PAPER_SETS["adult"]
     y = hide(data.y, parts.labeled)[parts.train]
-    model = PreferenceSVC(C=paper_set.C, gamma=paper_set.gamma, random_state=seed, **LEVELS[level], **target)
+    make = PaperPreferenceSVC if level == "empirical" else PreferenceSVC
+    model = make(C=paper_set.C, gamma=paper_set.gamma, random_state=seed, **LEVELS[level], **target)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # whether the target is reached is part of the record
-        model.fit_with_store(data.X[parts.train], y, store=store)
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # whether the target is reached is part of the record
+        model.fit(data.X[parts.train], y)
     point = model.operating_point_
     counts = count_at(model.decision_function(data.X[parts.test]), 2 * data.y[parts.test] - 1, 0.0)
     return {
         "reached": bool(point.reached),
-        "expected": {"precision": _defined(point.precision.value), "recall": _defined(point.recall.value)},
+        "expected": {
+            "precision": _defined(point.precision.value),
+            "recall": _defined(point.recall.value),
+        },
         "test": {"precision": _defined(precision(counts)), "recall": _defined(recall(counts))},
     }
 
@@ -83,7 +73,8 @@ def _defined(value):
 
 def run(options):
     """Fit everything that is not on record yet."""
-    from semisvm.datasets import load, split
+    from semisvm.model_selection import split
+    from studies.data import load
 
     data = load("adult")
     done = done_keys(options.out)
@@ -91,19 +82,24 @@ def run(options):
         for seed in range(options.seeds):
             parts = split(data.y, labeled=0.1, test=0.1, random_state=seed)
             for level in options.levels:
-                store = SolvedOnce()
                 for target in TARGETS:
                     task = {"level": level} | target
                     if cell_key(task, seed) not in done:
-                        measures = fit_once(data, parts, level, target, seed, store)
-                        journal.append({"task": task, "seed": seed, "outcome": "done", "measures": measures})
+                        measures = fit_once(data, parts, level, target, seed)
+                        journal.append(
+                            {"task": task, "seed": seed, "outcome": "done", "measures": measures}
+                        )
 
 
 def rows_of(records):
     """Return one row of the table per level and target."""
     for level in LEVELS:
         for target in TARGETS:
-            some = [record["measures"] for record in records if record["task"] == {"level": level} | target]
+            some = [
+                record["measures"]
+                for record in records
+                if record["task"] == {"level": level} | target
+            ]
             if not some:
                 continue
             name, least = next(iter(target.items()))
@@ -111,8 +107,12 @@ def rows_of(records):
             values = [found["test"][measure] for found in some if found["reached"]]
             row = [level, f"{measure} {least:g}", str(len(some)), f"{len(values) / len(some):.0%}"]
             if values:
-                defined = [v for v in values if v is not None]  # None: no test row was accepted, nothing is kept
-                kept, near = (sum(v >= least - slack for v in defined) / len(values) for slack in (0, SLACK))
+                defined = [
+                    v for v in values if v is not None
+                ]  # None: no test row was accepted, nothing is kept
+                kept, near = (
+                    sum(v >= least - slack for v in defined) / len(values) for slack in (0, SLACK)
+                )
                 mean = sum(defined) / len(defined) if defined else math.nan
                 row += [f"{mean:.3f}", f"{kept:.0%}", f"{near:.0%}"]
             yield row + [""] * (7 - len(row))
@@ -122,7 +122,9 @@ def main(argv=None):
     """Fit, and print the table; return the exit status."""
     parser = make_parser("preference_targets", __doc__)
     parser.add_argument("--seeds", type=int, default=20, metavar="N")
-    parser.add_argument("--levels", nargs="+", choices=LEVELS, default=list(LEVELS), metavar="LEVEL")
+    parser.add_argument(
+        "--levels", nargs="+", choices=LEVELS, default=list(LEVELS), metavar="LEVEL"
+    )
     options = parser.parse_args(argv)
     run(options)
     head = ["level", "target", "fits", "reached", "mean on test", "kept", "within 0.03"]

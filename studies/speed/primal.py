@@ -1,16 +1,20 @@
 """The primal form against LIBLINEAR at equal objective, and how both and SGD grow with the rows.
 
-    equal    SupervisedSVC(kernel="linear", solver="primal") to a certified gap of 1e-3; then LinearSVC at falling
-             tolerances until its objective is as low, its bias replaced by the best one for its weights (LIBLINEAR
-             regularizes its own, which is another problem). The ratio is ours over the first run that is as good.
-    growth   dense rows with 50 features, 10^4 to 10^7 of them, hinge: ours in memory, ours from a file (10^7 only),
-             LinearSVC (40 epochs at most from 10^6 rows on, none at 10^7), and averaged SGD (five epochs) in memory;
-             objectives over ours.
-    threads  the same fits on 1, 2, 4 and 16 threads (or those of --threads): wall and processor seconds, peak memory
-    nystroem kernel machines on 300,000 rows: the exact solver, and Nystroem's features with the primal form
+    equal    SupervisedSVC(kernel="linear", solver="primal") to a certified gap of 1e-3; then
+             LinearSVC at falling tolerances until its objective is as low, its bias replaced by the
+             best one for its weights (LIBLINEAR regularizes its own, which is another problem). The
+             ratio is ours over the first run that is as good.
+    growth   dense rows with 50 features, 10^4 to 10^7 of them, hinge: ours in memory, ours from a
+             file (10^7 only), LinearSVC (40 epochs at most from 10^6 rows on, none at 10^7), and
+             averaged SGD (five epochs) in memory; objectives over ours.
+    threads  the same fits on 1, 2, 4 and 16 threads (or those of --threads): wall and processor
+             seconds, peak memory
+    nystroem kernel machines on 300,000 rows: the exact solver, and Nystroem's features with the
+    primal form
 
-Rows are Gaussian, or texts made at random (60 of 20,000 words each, labels by a random direction with 5% flipped). Each
-run is a process of its own, after a warm-up, on one thread except for the last two parts; seconds are of the processor.
+Rows are Gaussian, or texts made at random (60 of 20,000 words each, labels by a random direction
+with 5% flipped). Each run is a process of its own, after a warm-up, on one thread except for the
+last two parts; seconds are of the processor.
 """
 
 from __future__ import annotations
@@ -30,7 +34,14 @@ from studies.harness.pool import ONE_THREAD
 from studies.harness.tables import markdown_table
 from studies.speed.runs import machine_line, make_parser, run_by_turns
 
-SETS = ("dense 20,000 x 50", "dense 100,000 x 50", "adult", "reuters-train", "texts 20,000", "texts 100,000")
+SETS = (
+    "dense 20,000 x 50",
+    "dense 100,000 x 50",
+    "adult",
+    "reuters-train",
+    "texts 20,000",
+    "texts 100,000",
+)
 LOSSES = ("hinge", "squared_hinge")
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 TOLERANCES = 10.0 ** np.arange(0, -6.1, -0.5)
@@ -52,7 +63,8 @@ def random_texts(n, d=20_000, words=60, seed=0):
     X = sparse.csr_array((rng.random(n * words) + 0.1, (rows, columns.ravel())), shape=(n, d))
     X.sum_duplicates()
     X = sparse.csr_array(sparse.diags_array(1 / np.sqrt(X.multiply(X).sum(axis=1))) @ X)
-    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    X.indices = X.indices.astype(np.int32)
+    X.indptr = X.indptr.astype(np.int32)
     scores = X @ rng.standard_normal(d)
     y = (scores > np.median(scores) + 0.2).astype(int)
     return X, np.where(rng.random(n) < 0.05, 1 - y, y)
@@ -64,7 +76,7 @@ def rows_of_set(name):
         return gaussian_rows(int(name.split()[1].replace(",", "")))
     if name.startswith("texts"):
         return random_texts(int(name.split()[1].replace(",", "")))
-    from semisvm.datasets import load
+    from studies.data import load
 
     data = load(name)
     X = data.X.toarray() if name == "adult" else sparse.csr_array(data.X)
@@ -73,14 +85,17 @@ def rows_of_set(name):
 
 def objective_of(X, y, w, loss, C=1.0):
     """Return the objective at w with its best bias."""
-    scores, sign = X @ w, np.where(y == y.max(), 1.0, -1.0)
+    scores = X @ w
+    sign = np.where(y == y.max(), 1.0, -1.0)
     power = 2 if loss == "squared_hinge" else 1
 
     def losses(bias):
         return C * float((np.maximum(0, 1 - sign * (scores + bias)) ** power).sum())
 
     edge = np.abs(scores).max() + 1
-    return 0.5 * float(w @ w) + minimize_scalar(losses, (-edge, edge), method="golden", tol=1e-12).fun
+    return (
+        0.5 * float(w @ w) + minimize_scalar(losses, (-edge, edge), method="golden", tol=1e-12).fun
+    )
 
 
 def compare_once(task, repeat):
@@ -91,14 +106,22 @@ def compare_once(task, repeat):
 
     warnings.simplefilter("ignore")
     X, y = rows_of_set(task["set"])
-    loss, took = task["loss"], {}
+    loss = task["loss"]
+    took = {}
     SupervisedSVC(kernel="linear", solver="primal", loss=loss).fit(X[:1500], y[:1500])
     with measured(took):
         model = SupervisedSVC(kernel="linear", solver="primal", loss=loss).fit(X, y)
     ours = objective_of(X, y, model.coef_[0], loss)
-    found = {"ours_s": took["cpu_s"], "objective": ours, "gap": float(model.gap_.max()), "mib": took["rss_peak_mib"]}
+    found = {
+        "ours_s": took["cpu_s"],
+        "objective": ours,
+        "gap": float(model.gap_.max()),
+        "mib": took["rss_peak_mib"],
+    }
     for tol in TOLERANCES:
-        peer = LinearSVC(loss=loss, dual=loss == "hinge" or "auto", tol=tol, max_iter=2_000, random_state=repeat)
+        peer = LinearSVC(
+            loss=loss, dual=loss == "hinge" or "auto", tol=tol, max_iter=2_000, random_state=repeat
+        )
         took = {}
         with measured(took):
             peer.fit(X, y)
@@ -132,7 +155,9 @@ def grow_once(task, repeat):
     from semisvm.primal import FileRows
 
     warnings.simplefilter("ignore")
-    n, method, took = task["rows"], task["method"], {}
+    n = task["rows"]
+    method = task["method"]
+    took = {}
     SupervisedSVC(kernel="linear").fit(*gaussian_rows(3000))
     if method == "ours, from a file":
         with tempfile.TemporaryDirectory() as folder:
@@ -146,7 +171,9 @@ def grow_once(task, repeat):
     models = {
         "ours": SupervisedSVC(kernel="linear"),
         "LIBLINEAR": LinearSVC(loss="hinge", max_iter=1000 if n < 1_000_000 else 40),
-        "SGD": SGDClassifier(alpha=1.0 / n, average=True, max_iter=5, tol=None, random_state=repeat),
+        "SGD": SGDClassifier(
+            alpha=1.0 / n, average=True, max_iter=5, tol=None, random_state=repeat
+        ),
     }
     with measured(took):
         model = models[method].fit(X, y)
@@ -154,15 +181,21 @@ def grow_once(task, repeat):
 
 
 def clustered_texts(n, d=20_000, words=60, seed=0):
-    """Return rows of unit length, float32, whose words are drawn with other frequencies in each of two classes."""
+    """Return rows of unit length, float32, whose words are drawn with other frequencies in each
+    of two classes.
+    """
     rng = np.random.default_rng(seed)
-    y, tilt = rng.integers(0, 2, n), rng.standard_normal(d)
+    y = rng.integers(0, 2, n)
+    tilt = rng.standard_normal(d)
     columns = np.empty((n, words), np.int32)
     for k in (0, 1):
         frequency = np.exp((2 * k - 1) * 0.325 * tilt) / (np.arange(d) + 10.0)
-        edges, rows = np.cumsum(frequency / frequency.sum()), np.flatnonzero(y == k)
+        edges = np.cumsum(frequency / frequency.sum())
+        rows = np.flatnonzero(y == k)
         for part in np.array_split(rows, max(len(rows) // 50_000, 1)):
-            columns[part] = np.minimum(np.searchsorted(edges, rng.random((len(part), words))), d - 1)
+            columns[part] = np.minimum(
+                np.searchsorted(edges, rng.random((len(part), words))), d - 1
+            )
     starts = np.arange(0, n * words + 1, words, dtype=np.int32)
     X = sparse.csr_array((np.ones(n * words, np.float32), columns.ravel(), starts), shape=(n, d))
     X.sum_duplicates()
@@ -172,12 +205,19 @@ def clustered_texts(n, d=20_000, words=60, seed=0):
 
 
 def keep_texts(folder, n):
-    """Write clustered texts into a folder, for processes that measure nothing else; return the folder."""
+    """Write clustered texts into a folder, for processes that measure nothing else; return the
+    folder.
+    """
     place = Path(folder) / f"texts-{n}"
     if not place.exists():
         X, y = clustered_texts(n + 200)
         place.mkdir()
-        for name, values in {"data": X.data, "indices": X.indices, "indptr": X.indptr, "y": y}.items():
+        for name, values in {
+            "data": X.data,
+            "indices": X.indices,
+            "indptr": X.indptr,
+            "y": y,
+        }.items():
             np.save(place / f"{name}.npy", values)
     return str(place)
 
@@ -196,7 +236,8 @@ def fit_from_file(task, repeat):
     from semisvm.primal import FileRows
 
     SupervisedSVC(kernel="linear").fit(*gaussian_rows(3000))
-    path, took = Path(task["path"]), {}
+    path = Path(task["path"])
+    took = {}
     rows = FileRows(path, np.load(path.with_suffix(".codes.npy")), classes=np.array([0, 1]))
     with measured(took):
         model = SupervisedSVC(kernel="linear").fit(rows, None)
@@ -211,7 +252,10 @@ def fit_in_memory(task, repeat):
     SupervisedSVC(kernel="linear").fit(X[:3000], y[:3000])
     with measured(took):
         model = SupervisedSVC(kernel="linear").fit(X, y)
-    return took | {"gap": float(model.gap_[0]), "score": float((model.predict(X[:50_000]) == y[:50_000]).mean())}
+    return took | {
+        "gap": float(model.gap_[0]),
+        "score": float((model.predict(X[:50_000]) == y[:50_000]).mean()),
+    }
 
 
 def fit_texts(task, repeat):
@@ -221,9 +265,12 @@ def fit_texts(task, repeat):
     data, indices, indptr, truth = (
         np.load(Path(task["path"]) / f"{name}.npy") for name in ("data", "indices", "indptr", "y")
     )
-    X, took = sparse.csr_array((data, indices, indptr), shape=(len(truth), 20_000)), {}
+    X = sparse.csr_array((data, indices, indptr), shape=(len(truth), 20_000))
+    took = {}
     y = np.where(np.arange(len(truth)) < 200, truth, -1)
-    model = TransductiveSVC(kernel="linear", solver="primal", loss=task["loss"], C_unlabeled=0.1, positive_fraction=0.5)
+    model = TransductiveSVC(
+        kernel="linear", solver="primal", loss=task["loss"], C_unlabeled=0.1, positive_fraction=0.5
+    )
     model.fit(X[:6000], y[:6000])
     with measured(took):
         model.fit(X, y)
@@ -232,7 +279,9 @@ def fit_texts(task, repeat):
 
 
 def fit_kernel(task, repeat):
-    """Fit a Gaussian kernel machine on 300,000 rows, exactly or after Nystroem; the score is of 30,000 others."""
+    """Fit a Gaussian kernel machine on 300,000 rows, exactly or after Nystroem; the score is of
+    30,000 others.
+    """
     from sklearn.datasets import make_gaussian_quantiles
     from sklearn.kernel_approximation import Nystroem
     from sklearn.pipeline import make_pipeline
@@ -252,14 +301,26 @@ def fit_kernel(task, repeat):
     with measured(took):
         model.fit(X[30_000:], y[30_000:])
     machine = model[-1] if task["components"] else model
-    return took | {"gap": float(machine.gap_[0]), "score": float((model.predict(X[:30_000]) == y[:30_000]).mean())}
+    return took | {
+        "gap": float(machine.gap_[0]),
+        "score": float((model.predict(X[:30_000]) == y[:30_000]).mean()),
+    }
 
 
 def thread_tasks(folder):
     """(function, task) of each fit that is timed on several numbers of threads."""
-    million, ten_millions = keep_texts(folder, 1_000_000), keep_dense(folder, 10_000_000)
-    squared = {"what": "TSVM, 200 + 10^6 texts, squared hinge", "path": million, "loss": "squared_hinge"}
-    hinge = squared | {"what": "TSVM, 200 + 10^5 texts, hinge", "path": keep_texts(folder, 100_000), "loss": "hinge"}
+    million = keep_texts(folder, 1_000_000)
+    ten_millions = keep_dense(folder, 10_000_000)
+    squared = {
+        "what": "TSVM, 200 + 10^6 texts, squared hinge",
+        "path": million,
+        "loss": "squared_hinge",
+    }
+    hinge = squared | {
+        "what": "TSVM, 200 + 10^5 texts, hinge",
+        "path": keep_texts(folder, 100_000),
+        "loss": "hinge",
+    }
     return [
         ("fit_in_memory", {"what": "dense 10^6 x 50 in memory, hinge"}),
         ("fit_from_file", {"what": "dense 10^7 x 50 from a file, hinge", "path": ten_millions}),
@@ -269,7 +330,9 @@ def thread_tasks(folder):
 
 
 def run_threads(options, folder):
-    """Yield the lines of the table of threads, and one of twice as many rows on the most threads."""
+    """Yield the lines of the table of threads, and one of twice as many rows on the most
+    threads.
+    """
     work = [(k, *one) for one in thread_tasks(folder) for k in options.threads]
     twice = {"what": "dense 2x10^7 x 50 from a file, hinge", "path": keep_dense(folder, 20_000_000)}
     for threads, function, task in [*work, (options.threads[-1], "fit_from_file", twice)]:
@@ -284,13 +347,19 @@ def run_nystroem(options):
         task = {"what": "nystroem", "components": components, "limit_s": 150.0}
         took = _timed("fit_kernel", task, options.threads[-1], options)
         if took is not None:
-            yield [f"Nystroem, {components}" if components else "exact", str(options.threads[-1]), *_cells_of(took)]
+            yield [
+                f"Nystroem, {components}" if components else "exact",
+                str(options.threads[-1]),
+                *_cells_of(took),
+            ]
 
 
 def _timed(function, task, threads, options):
     environment = {name: str(threads) for name in ONE_THREAD}
     name = f"studies.speed.primal:{function}"
-    return run_by_turns(name, [task | {"threads": threads}], options.repeats, options.out, environment=environment)[0]
+    return run_by_turns(
+        name, [task | {"threads": threads}], options.repeats, options.out, environment=environment
+    )[0]
 
 
 def _cells_of(took):
@@ -307,23 +376,62 @@ def main(argv=None):
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES), metavar="N")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2, 4, 16], metavar="N")
     parser.add_argument("--repeats", type=int, default=3, metavar="N")
-    parser.add_argument("--figure", type=Path, metavar="FILE", help="SVG of seconds by rows; that of memory beside it")
-    parser.add_argument("--scratch", type=Path, metavar="FOLDER", help="where generated rows are kept")
+    parser.add_argument(
+        "--figure",
+        type=Path,
+        metavar="FILE",
+        help="SVG of seconds by rows; that of memory beside it",
+    )
+    parser.add_argument(
+        "--scratch", type=Path, metavar="FOLDER", help="where generated rows are kept"
+    )
     options = parser.parse_args(argv)
     print(f"{machine_line()}; medians of {options.repeats} runs\n")
     if "equal" in options.parts:
-        tasks = [{"part": "equal", "set": name, "loss": loss} for name in options.sets for loss in LOSSES]
-        head = ["set", "loss", "ours s", "LIBLINEAR s", "ratio", "objective", "LIBLINEAR's", "gap", "MiB", "its MiB"]
-        print(markdown_table(head, list(equal_lines(tasks, _run("compare_once", tasks, options))), n_text=2), "\n")
+        tasks = [
+            {"part": "equal", "set": name, "loss": loss} for name in options.sets for loss in LOSSES
+        ]
+        head = [
+            "set",
+            "loss",
+            "ours s",
+            "LIBLINEAR s",
+            "ratio",
+            "objective",
+            "LIBLINEAR's",
+            "gap",
+            "MiB",
+            "its MiB",
+        ]
+        print(
+            markdown_table(
+                head, list(equal_lines(tasks, _run("compare_once", tasks, options))), n_text=2
+            ),
+            "\n",
+        )
     if "growth" in options.parts:
-        tasks = [{"part": "growth", "rows": n, "method": name} for n in options.sizes for name in methods_at(n)]
+        tasks = [
+            {"part": "growth", "rows": n, "method": name}
+            for n in options.sizes
+            for name in methods_at(n)
+        ]
         run = _run("grow_once", tasks, options)
-        head = ["rows", "method", "CPU-s", "wall s", "peak MiB", "before MiB", "objective over ours"]
+        head = [
+            "rows",
+            "method",
+            "CPU-s",
+            "wall s",
+            "peak MiB",
+            "before MiB",
+            "objective over ours",
+        ]
         print(markdown_table(head, list(growth_lines(tasks, run)), n_text=2))
         if options.figure is not None:
             options.figure.write_bytes(draw_measure(tasks, run, "cpu_s", "processor seconds"))
             memory = options.figure.with_stem(options.figure.stem + "-memory")
-            memory.write_bytes(draw_measure(tasks, run, "rss_peak_mib", "MiB of the process at its peak"))
+            memory.write_bytes(
+                draw_measure(tasks, run, "rss_peak_mib", "MiB of the process at its peak")
+            )
     head = ["what", "threads", "wall s", "CPU-s", "peak MiB", "gap", "accuracy"]
     if "threads" in options.parts:
         with tempfile.TemporaryDirectory(dir=options.scratch) as folder:
@@ -339,7 +447,9 @@ def _run(name, tasks, options):
 
 
 def methods_at(n):
-    """What is run at so many rows: from ten million on ours reads them from a file, and LIBLINEAR would not end."""
+    """What is run at so many rows: from ten million on ours reads them from a file, and
+    LIBLINEAR would not end.
+    """
     return ["ours, from a file", "SGD"] if n >= 10_000_000 else ["ours", "LIBLINEAR", "SGD"]
 
 
@@ -371,7 +481,13 @@ def growth_lines(tasks, run):
         if took is None:
             continue
         best = ours.get(task["rows"])
-        over = f"gap {took['gap']:.1e}" if "gap" in took else f"{took['objective'] / best - 1:.1e}" if best else ""
+        over = (
+            f"gap {took['gap']:.1e}"
+            if "gap" in took
+            else f"{took['objective'] / best - 1:.1e}"
+            if best
+            else ""
+        )
         seconds = f"{took['cpu_s']:.2f}", f"{took['wall_s']:.2f}"
         memory = f"{took['rss_peak_mib']:,.0f}", f"{took['rss_before_mib']:,.0f}"
         yield [f"{task['rows']:,}", task["method"], *seconds, *memory, over]

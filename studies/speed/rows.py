@@ -1,12 +1,14 @@
 """How long do 100,000 rows take, and how much memory, with each method?
 
-300 labeled and 99,700 unlabeled rows of 50 numbers (`sklearn.datasets.make_classification`: 10 columns carry the
-classes, three clusters per class), default parameters unless the name says otherwise. Positives only: the 300 labels
-are positive. "all labeled": every row has its label. "predict" and "campaign" start from a fitted model. The two
-commands read and write CSV files; their start is included.
+300 labeled and 99,700 unlabeled rows of 50 numbers (`sklearn.datasets.make_classification`: 10
+columns carry the classes, three clusters per class), default parameters unless the name says
+otherwise. Positives only: the 300 labels are positive. "all labeled": every row has its label.
+"predict" and "campaign" start from a fitted model. The two commands read and write CSV files; their
+start is included.
 
-Each run is one fit in a process of its own, after a warm-up on 600 rows. Medians are printed; a fit that takes longer
-than the limit is ended and said so. To measure two cores of a larger machine: `taskset -c 0,1`.
+Each run is one fit in a process of its own, after a warm-up on 600 rows. Medians are printed; a fit
+that takes longer than the limit is ended and said so. To measure two cores of a larger machine:
+`taskset -c 0,1`.
 """
 
 from __future__ import annotations
@@ -29,7 +31,11 @@ FITS = {
     "SupervisedSVC, all labeled": ("SupervisedSVC", {}, "all"),
     "SupervisedSVC, linear, all labeled": ("SupervisedSVC", {"kernel": "linear"}, "all"),
     "AutoSVC": ("AutoSVC", {}, "some"),
-    "PreferenceSVC, min_precision=0.8": ("PreferenceSVC", {"min_precision": 0.8, "random_state": 0}, "some"),
+    "PreferenceSVC, min_precision=0.8": (
+        "PreferenceSVC",
+        {"min_precision": 0.8, "random_state": 0},
+        "some",
+    ),
     "PositiveUnlabeledSVC": ("PositiveUnlabeledSVC", {"random_state": 0}, "positive"),
     "TransductiveSVC, linear": ("TransductiveSVC", {"kernel": "linear"}, "some"),
     "TransductiveSVC, cccp": ("TransductiveSVC", {"algorithm": "cccp"}, "some"),
@@ -41,7 +47,12 @@ FITS = {
     "MixtureClassifier": ("MixtureClassifier", {"random_state": 0}, "some"),
     "LaplacianSVC, C_intrinsic=1": ("LaplacianSVC", {"C_intrinsic": 1.0}, "some"),
 }
-OTHERS = ("AutoSVC: predict", "Campaign: 20 batches of 10, verdict", "semisvm fit", "semisvm predict")
+OTHERS = (
+    "AutoSVC: predict",
+    "Campaign: 20 batches of 10, verdict",
+    "semisvm fit",
+    "semisvm predict",
+)
 
 
 def draw(n_rows: int, labels: str, seed: int):
@@ -49,7 +60,13 @@ def draw(n_rows: int, labels: str, seed: int):
     from sklearn.datasets import make_classification
 
     X, truth = make_classification(
-        n_rows, N_COLUMNS, n_informative=10, n_redundant=0, n_clusters_per_class=3, class_sep=1.5, random_state=seed
+        n_rows,
+        N_COLUMNS,
+        n_informative=10,
+        n_redundant=0,
+        n_clusters_per_class=3,
+        class_sep=1.5,
+        random_state=seed,
     )
     if labels == "all":
         return X, truth, truth
@@ -63,10 +80,14 @@ def run_once(task: dict, repeat: int) -> dict:
     """Run one line of the table in this process, after a warm-up, and return what it took."""
     import semisvm
 
-    name, n_rows, took = task["what"], task["rows"], {}
+    name = task["what"]
+    n_rows = task["rows"]
+    took = {}
     if name.startswith("semisvm"):
         return run_command(name.removeprefix("semisvm "), n_rows, task["limit"], repeat)
-    class_name, parameters, labels = FITS[name.split(":")[0]] if name.split(":")[0] in FITS else FITS["SupervisedSVC"]
+    class_name, parameters, labels = (
+        FITS[name.split(":")[0]] if name.split(":")[0] in FITS else FITS["SupervisedSVC"]
+    )
     estimator = getattr(semisvm, class_name)
     warm = estimator(**parameters).fit(*draw(600, labels, repeat)[:2])
     X, y, truth = draw(n_rows, labels, repeat)
@@ -92,7 +113,9 @@ def run_command(command: str, n_rows: int, limit: float, repeat: int) -> dict:
     """Run a subcommand on CSV files in this process, the import of the library included."""
     took: dict = {}
     with tempfile.TemporaryDirectory() as folder:
-        data, model, out = (str(Path(folder) / name) for name in ("data.csv", "model.skops", "labeled.csv"))
+        data, model, out = (
+            str(Path(folder) / name) for name in ("data.csv", "model.skops", "labeled.csv")
+        )
         write_table(data, n_rows, repeat)
         fit = ["fit", data, "--target", "kind", "--out", model]
         predict = ["predict", model, data, "--out", out]
@@ -125,16 +148,25 @@ def call(arguments: list[str]) -> None:
 def main(argv=None):
     """Measure and print; return the exit status."""
     parser = make_parser("rows", __doc__)
-    parser.add_argument("--only", nargs="+", metavar="WORD", help="lines whose name has one of these words")
+    parser.add_argument(
+        "--only", nargs="+", metavar="WORD", help="lines whose name has one of these words"
+    )
     parser.add_argument("--rows", type=int, default=N_ROWS, metavar="N")
     parser.add_argument("--repeats", type=int, default=3, metavar="N")
     parser.add_argument("--limit", type=float, default=LIMIT_S, metavar="SECONDS")
     options = parser.parse_args(argv)
-    names = [name for name in (*FITS, *OTHERS) if not options.only or any(word in name for word in options.only)]
+    names = [
+        name
+        for name in (*FITS, *OTHERS)
+        if not options.only or any(word in name for word in options.only)
+    ]
     tasks = [{"what": name, "rows": options.rows, "limit": options.limit} for name in names]
     found = run_by_turns("studies.speed.rows:run_once", tasks, options.repeats, options.out)
     table = [
-        [task["what"], *(took_cells(took) if took else [f"over {options.limit:g}, or failed", "", "", ""])]
+        [
+            task["what"],
+            *(took_cells(took) if took else [f"over {options.limit:g}, or failed", "", "", ""]),
+        ]
         for task, took in zip(tasks, found, strict=True)
     ]
     head = ["what", "seconds", "CPU-s", "peak-MiB", "before-MiB"]

@@ -1,8 +1,8 @@
 """What the benchmarks share: repeated runs in fresh processes, medians, goals, and a command line.
 
-A run is a call `function(task, repeat)` in a process of its own that returns measures; `task` is a JSON object that
-says what is run, and becomes part of the record. Repetitions alternate between the tasks (a, b, c, a, b, c, ...), so
-that a machine that is slow for a while slows all of them.
+A run is a call `function(task, repeat)` in a process of its own that returns measures; `task` is a
+JSON object that says what is run, and becomes part of the record. Repetitions alternate between the
+tasks (a, b, c, a, b, c, ...), so that a machine that is slow for a while slows all of them.
 """
 
 from __future__ import annotations
@@ -27,10 +27,16 @@ Measures = dict[str, Any]
 def make_parser(name: str, doc: str | None) -> argparse.ArgumentParser:
     """Return the parser of a benchmark's command line, with the option --out."""
     parser = argparse.ArgumentParser(
-        prog=f"python -m studies.speed.{name}", description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=f"python -m studies.speed.{name}",
+        description=doc,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--out", type=Path, default=OUT / f"{name}.jsonl", metavar="FILE", help="records are appended here"
+        "--out",
+        type=Path,
+        default=OUT / f"{name}.jsonl",
+        metavar="FILE",
+        help="records are appended here",
     )
     return parser
 
@@ -118,6 +124,7 @@ def met(is_met: bool) -> str:
 def machine_line() -> str:
     """Return the machine and, in a checkout, the commit in one line."""
     session = describe_session()
-    machine, commit = session["machine"], session["commit"]
+    machine = session["machine"]
+    commit = session["commit"]
     words = f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB"
     return f"{words}; commit {commit}" if commit else words

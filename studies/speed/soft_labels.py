@@ -1,13 +1,15 @@
-"""Do unlabeled rows add anything beyond a well-chosen threshold, when the labels alone decide how they are used?
+"""Do unlabeled rows add anything beyond a well-chosen threshold, when the labels alone decide how
+they are used?
 
-The audit on the PSVM paper's four sets: F1 on test rows of the supervised SVM at threshold 0, the same SVM with its
-cross-fitted threshold, and what was chosen. Each seed draws 20,000 rows of a set: a tenth is for the test, 100,
-400, 1,600 or a tenth are labeled (the smaller sets of labels are part of the larger), the rest is unlabeled. C and
-gamma are the paper's, and for three sets there is a second pair. Afterward every candidate is trained in full as
-well: "best" is the candidate with the highest mean over the seeds, which no rule could know; this number is too good.
+The audit on the PSVM paper's four sets: F1 on test rows of the supervised SVM at threshold 0, the
+same SVM with its cross-fitted threshold, and what was chosen. Each seed draws 20,000 rows of a set:
+a tenth is for the test, 100, 400, 1,600 or a tenth are labeled (the smaller sets of labels are part
+of the larger), the rest is unlabeled. C and gamma are the paper's, and for three sets there is a
+second pair. Afterward every candidate is trained in full as well: "best" is the candidate with the
+highest mean over the seeds, which no rule could know; this number is too good.
 
-`--tuning` runs the same on small parts of the sets that the rule was tuned on. A run that was stopped goes on where it
-stopped.
+`--tuning` runs the same on small parts of the sets that the rule was tuned on. A run that was
+stopped goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from semisvm.estimators.preference._cross import SUPERVISED_CANDIDATE, CrossFitt
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner
 from semisvm.estimators.preference._plan import POOL_SIZE, draw_folds
 from semisvm.kernels import kernel_rows, make_formula
-from semisvm.primal import hinge_problem
+from semisvm.machines import hinge_problem
 from studies.harness.machine import describe_session
 from studies.harness.records import Journal, cell_key, done_keys, read_records
 from studies.harness.tables import markdown_table
@@ -40,11 +42,16 @@ CACHE_MIB = 30_000  # a bound; memory is taken as rows are made
 
 
 class KernelSVM(Learner):
-    """A C-SVC on kernel rows that all trainings share; rows from n_train on are scored but never trained on."""
+    """A C-SVC on kernel rows that all trainings share; rows from n_train on are scored but never
+    trained on.
+    """
 
     def __init__(self, kernel, C, n_train):
-        self.kernel, self.C, self.n_train = kernel, C, n_train
-        self.n_iter, self.last = 0, {}
+        self.kernel = kernel
+        self.C = C
+        self.n_train = n_train
+        self.n_iter = 0
+        self.last = {}
 
     def train(self, sign, share, sequence):
         return self.train_many([(sign, share, sequence)])[0]
@@ -65,7 +72,9 @@ class KernelSVM(Learner):
 
     def _problem(self, sign, share):
         out_of_use = np.zeros(self.kernel.n_rows - self.n_train)
-        return hinge_problem(self.kernel, np.append(sign, out_of_use), self.C * np.append(share, out_of_use))
+        return hinge_problem(
+            self.kernel, np.append(sign, out_of_use), self.C * np.append(share, out_of_use)
+        )
 
     def test_values(self):
         """Return the decision values of the test rows from the last training on all labels."""
@@ -73,7 +82,9 @@ class KernelSVM(Learner):
 
 
 def draw(X, sign, n_rows, test, seed):
-    """Draw a seed's rows: X and signs with the training rows first and the test rows last, and how many train."""
+    """Draw a seed's rows: X and signs with the training rows first and the test rows last, and
+    how many train.
+    """
     order = np.random.default_rng(seed).permutation(len(sign))[:n_rows]
     n_train = len(order) - round(test * len(order))
     return X[order], sign[order], n_train
@@ -87,23 +98,30 @@ def hide_all_but(sign, n_labeled):
 def audit(kernel, C, truth, n_train, n_labeled, seed):
     """Measure one cell on its test rows."""
     began = time.perf_counter()
-    svm, sign, test = KernelSVM(kernel, C, n_train), hide_all_but(truth[:n_train], n_labeled), truth[n_train:]
+    svm = KernelSVM(kernel, C, n_train)
+    sign = hide_all_but(truth[:n_train], n_labeled)
+    test = truth[n_train:]
     label_sign = sign[sign != 0]
-    random, pool = np.random.default_rng(seed), np.flatnonzero(sign == 0)
+    random = np.random.default_rng(seed)
+    pool = np.flatnonzero(sign == 0)
     if len(pool) > POOL_SIZE:
         pool = np.sort(random.choice(pool, POOL_SIZE, replace=False))
     choice = CrossFitted(svm, sign, draw_folds(sign, seed=seed), seed=random)
     choice.pool = pool
     choice.run()
-    seconds, steps = time.perf_counter() - began, svm.n_iter
+    seconds = time.perf_counter() - began
+    steps = svm.n_iter
     chosen = f1_at(choose(choice.leader.scores, label_sign).threshold, svm.test_values(), test)
     svm.train(sign, np.abs(sign), ALL_LABELS)
-    at_zero, after_the_fact = f1_at(0.0, svm.test_values(), test), {}
+    at_zero = f1_at(0.0, svm.test_values(), test)
+    after_the_fact = {}
     for trial in choice.trials:
         values = choice.supervised[1]
         for _ in range(trial.candidate.n_rounds):
             ranked = rank_rows(values, choice.pool)
-            values = svm.train(*choice.soft_training(trial.candidate, ranked, choice.sign, ALL_LABELS))
+            values = svm.train(
+                *choice.soft_training(trial.candidate, ranked, choice.sign, ALL_LABELS)
+            )
         threshold = choose(trial.scores, label_sign).threshold
         after_the_fact[str(trial.candidate)] = f1_at(threshold, svm.test_values(), test)
     return {
@@ -130,7 +148,9 @@ def n_labels(labels, n_rows):
 
 
 def run(settings, labels, seeds, n_rows, out, minutes, device):
-    """Run the cells that have no record yet, seed by seed, until the time is up; return whether all are done."""
+    """Run the cells that have no record yet, seed by seed, until the time is up; return whether
+    all are done.
+    """
     end = time.monotonic() + 60 * minutes
     done = done_keys(out)
     with Journal(out, describe_session()) as journal:
@@ -140,7 +160,9 @@ def run(settings, labels, seeds, n_rows, out, minutes, device):
                 wanted = [task for task in tasks if cell_key(task, seed) not in done]
                 if not wanted:
                     continue
-                X, truth, n_train = draw(*setting.load(), n_rows, TUNING_TEST if name in TUNING else TEST, seed)
+                X, truth, n_train = draw(
+                    *setting.load(), n_rows, TUNING_TEST if name in TUNING else TEST, seed
+                )
                 formula = make_formula("rbf", X, gamma=setting.gamma)
                 kernel = kernel_rows(X, formula, cache_size=CACHE_MIB, device=device)
                 for task in wanted:
@@ -150,38 +172,72 @@ def run(settings, labels, seeds, n_rows, out, minutes, device):
                     if not is_possible(truth[:n_train], n_labeled):
                         continue
                     measures = audit(kernel, setting.C, truth, n_train, n_labeled, seed)
-                    journal.append({"task": task, "seed": seed, "outcome": "done", "measures": measures})
-                    print("{setting}, {labels} labels".format(**task), f"seed {seed}: {measures['chosen']}", flush=True)
+                    journal.append(
+                        {"task": task, "seed": seed, "outcome": "done", "measures": measures}
+                    )
+                    print(
+                        "{setting}, {labels} labels".format(**task),
+                        f"seed {seed}: {measures['chosen']}",
+                        flush=True,
+                    )
     return True
 
 
 def is_possible(truth, n_labeled):
-    """Return whether most rows stay unlabeled and both classes have the two labels that folds need."""
+    """Return whether most rows stay unlabeled and both classes have the two labels that folds
+    need.
+    """
     labels = truth[:n_labeled]
     return n_labeled <= 0.4 * len(truth) and min(np.sum(labels > 0), np.sum(labels < 0)) >= 2
 
 
 def render(records, n_rows):
-    """Return the audit as a table: means over the seeds, and what the choice gained over the threshold alone."""
+    """Return the audit as a table: means over the seeds, and what the choice gained over the
+    threshold alone.
+    """
     rows = []
-    for (setting, labels), runs in sorted(by_cell(records, n_rows).items(), key=lambda item: _place(*item[0])):
-        means = [statistics.mean(run[name] for run in runs) for name in ("supervised", "threshold", "settled")]
+    for (setting, labels), runs in sorted(
+        by_cell(records, n_rows).items(), key=lambda item: _place(*item[0])
+    ):
+        means = [
+            statistics.mean(run[name] for run in runs)
+            for name in ("supervised", "threshold", "settled")
+        ]
         best, value = _best_fixed(runs)
         kept = sum(run["chosen"] == str(SUPERVISED_CANDIDATE) for run in runs)
         shown = [f"{mean:.3f}" for mean in means]
-        rows.append([setting, best, labels, str(len(runs)), *shown, _gain(runs), f"{value:.3f}", str(kept)])
-    head = ["set", "best afterward", "labels", "seeds", "at 0", "+ threshold", "chosen", "gain ± s.e.", "best", "kept"]
+        rows.append(
+            [setting, best, labels, str(len(runs)), *shown, _gain(runs), f"{value:.3f}", str(kept)]
+        )
+    head = [
+        "set",
+        "best afterward",
+        "labels",
+        "seeds",
+        "at 0",
+        "+ threshold",
+        "chosen",
+        "gain ± s.e.",
+        "best",
+        "kept",
+    ]
     return markdown_table(head, rows, n_text=2)
 
 
 def render_tuning(records, n_rows):
-    """Return the tuning sets in short: the mean gain for each number of labels, and the settings that lost."""
-    cells, lines = by_cell(records, n_rows), []
+    """Return the tuning sets in short: the mean gain for each number of labels, and the settings
+    that lost.
+    """
+    cells = by_cell(records, n_rows)
+    lines = []
     for labels in TUNING_LABELS:
         runs = [run for (_, count), some in cells.items() if count == labels for run in some]
         if runs:
             kept = sum(run["chosen"] == str(SUPERVISED_CANDIDATE) for run in runs)
-            lines.append(f"{labels:>4} labels, {len(runs)} runs: gain {_gain(runs)}, supervised kept {kept} times")
+            lines.append(
+                f"{labels:>4} labels, {len(runs)} runs: gain {_gain(runs)}, supervised kept {kept}"
+                " times"
+            )
     by_setting = {}
     for (setting, _), runs in cells.items():
         by_setting.setdefault(setting, []).extend(run["settled"] - run["threshold"] for run in runs)
@@ -228,7 +284,13 @@ def main(argv=None):
     add("--labels", nargs="+", metavar="N")
     add("--seeds", type=int, default=SEEDS, metavar="N")
     add("--rows", type=int, metavar="N", help=f"rows drawn from a set, by default {ROWS:,}")
-    add("--minutes", type=float, default=float("inf"), metavar="M", help="start no cell after this time")
+    add(
+        "--minutes",
+        type=float,
+        default=float("inf"),
+        metavar="M",
+        help="start no cell after this time",
+    )
     add("--device", default="auto", metavar="DEVICE", help="cpu, cuda, or auto")
     add("--table", action="store_true", help="only print the table of the records")
     options = parser.parse_args(argv)

@@ -1,15 +1,17 @@
-"""The sets of the study of soft labels: those that it reports on, and those that its rule was tuned on.
+"""The sets of the study of soft labels: those that it reports on, and those that its rule was tuned
+on.
 
-Reported: the PSVM paper's four sets with its C and gamma, and a second pair for three of them. Tuned: binary tasks
-made from the sets of CS4VM and from two sets of scikit-learn, balanced and not; features are standardized, and each
-task has four pairs of C and gamma, from smooth to local, with gamma in multiples of 1 / (number of features).
+Reported: the PSVM paper's four sets with its C and gamma, and a second pair for three of them.
+Tuned: binary tasks made from the sets of CS4VM and from two sets of scikit-learn, balanced and not;
+features are standardized, and each task has four pairs of C and gamma, from smooth to local, with
+gamma in multiples of 1 / (number of features).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from semisvm.datasets import load
+from studies.data import load
 from studies.speed.paper_sets import PAPER_SETS, load_signed
 
 

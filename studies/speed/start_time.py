@@ -1,9 +1,10 @@
 """How long does the command take to start, and what does importing the library cost?
 
-Imports are timed inside a fresh interpreter, next to `import sklearn.svm`. Commands are run whole, on 20 rows, with
-models that `semisvm fit` wrote of generated rows: of numbers by the supervised method, and of a table and of texts by
-the average over kernels and forests. Medians are reported, with CPU seconds (which count on a busy machine) and peak
-memory. With --before, another version of the source runs the same commands by turns.
+Imports are timed inside a fresh interpreter, next to `import sklearn.svm`. Commands are run whole,
+on 20 rows, with models that `semisvm fit` wrote of generated rows: of numbers by the supervised
+method, and of a table and of texts by the average over kernels and forests. Medians are reported,
+with CPU seconds (which count on a busy machine) and peak memory. With --before, another version of
+the source runs the same commands by turns.
 """
 
 from __future__ import annotations
@@ -25,20 +26,20 @@ HEAVY = ("numba", "llvmlite", "torch", "triton", "pandas", "pyarrow", "matplotli
 EXPECTED = ("numpy", "scipy", "sklearn")
 MODELS = {
     "numbers": ("numbers.csv", "supervised"),
-    "table": ("table.csv", "auto-kernel"),
-    "text": ("text.csv", "auto-kernel"),
+    "table": ("table.csv", "autosvc"),
+    "text": ("text.csv", "autosvc"),
 }
 N_ROWS, N_NEW = 300, 20
 COMMAND = (sys.executable, "-c", "from semisvm.cli import main; main()")
-GOOD, BAD, COMMON = (
-    ("great", "fine", "good"),
-    ("awful", "bad", "poor"),
-    ("the", "plot", "music", "was", "very", "end"),
-)
+GOOD = ("great", "fine", "good")
+BAD = ("awful", "bad", "poor")
+COMMON = ("the", "plot", "music", "was", "very", "end")
 
 
 def import_once(module):
-    """Import a module in this process; return seconds and the top-level modules that are loaded then."""
+    """Import a module in this process; return seconds and the top-level modules that are loaded
+    then.
+    """
     start = time.perf_counter()
     __import__(module)
     seconds = time.perf_counter() - start
@@ -46,7 +47,9 @@ def import_once(module):
 
 
 def write_rows(folder: Path) -> None:
-    """Write generated rows of numbers, of a table and of texts, a third of them labeled, and new rows of each."""
+    """Write generated rows of numbers, of a table and of texts, a third of them labeled, and new
+    rows of each.
+    """
     draw = random.Random(0)
     for name, (file, _) in MODELS.items():
         rows = []
@@ -65,10 +68,14 @@ def write_rows(folder: Path) -> None:
 
 
 def run_once(words, source=None):
-    """Run a command in a process of its own; return its wall and CPU seconds and its peak memory in MB."""
+    """Run a command in a process of its own; return its wall and CPU seconds and its peak memory
+    in MB.
+    """
     environment = os.environ | ({"PYTHONPATH": str(source)} if source else {})
     start = time.perf_counter()
-    process = subprocess.Popen([*COMMAND, *map(str, words)], env=environment, stdout=-3, stderr=-3)  # to nowhere
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, words)], env=environment, stdout=-3, stderr=-3
+    )  # to nowhere
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -81,7 +88,9 @@ def run_once(words, source=None):
 
 
 def measure_imports(repeats):
-    """Print one line per module; return the modules that the library loads and scikit-learn does not."""
+    """Print one line per module; return the modules that the library loads and scikit-learn does
+    not.
+    """
     runs = {module: [] for module in MODULES}
     for repeat in range(repeats + 1):
         for module in MODULES:
@@ -93,7 +102,10 @@ def measure_imports(repeats):
         times = [1e3 * run["seconds"] for run in found]
         shown = ", ".join(name for name in (*EXPECTED, *HEAVY) if name in loaded[module])
         middle = 1e3 * medians(found)["seconds"]
-        print(f"import {module:30} {middle:6.0f} ms ({min(times):.0f}–{max(times):.0f}), loads {shown}")
+        print(
+            f"import {module:30} {middle:6.0f} ms ({min(times):.0f}–{max(times):.0f}), loads"
+            f" {shown}"
+        )
     _, ours, theirs = MODULES
     # scikit-learn loads pandas and rich if they are installed; we can't change that
     return [name for name in HEAVY if name in loaded[ours] - loaded[theirs]]
@@ -103,11 +115,27 @@ def measure_commands(folder, repeats, before=None):
     """Print one line per command, and per version of the source."""
     write_rows(folder)
     for name, (file, method) in MODELS.items():
-        run_once(["fit", folder / file, "--target", "label", "--method", method, "--out", folder / f"{name}.skops"])
+        run_once(
+            [
+                "fit",
+                folder / file,
+                "--target",
+                "label",
+                "--method",
+                method,
+                "--out",
+                folder / f"{name}.skops",
+            ]
+        )
     commands = {"--help": ["--help"], "info": ["info"]}
     for name, (file, _) in MODELS.items():
         out = ["--out", folder / "out.csv", "--force"]
-        commands[f"predict, {name}"] = ["predict", folder / f"{name}.skops", folder / f"new {file}", *out]
+        commands[f"predict, {name}"] = [
+            "predict",
+            folder / f"{name}.skops",
+            folder / f"new {file}",
+            *out,
+        ]
     commands["report, table"] = ["report", folder / "table.skops", "--force"]
     versions = {"": None} | ({" (before)": before} if before else {})
     runs = {(name, version): [] for name in commands for version in versions}
@@ -116,7 +144,10 @@ def measure_commands(folder, repeats, before=None):
             runs[name, version].append(run_once(commands[name], versions[version]))
     for (name, version), found in runs.items():
         middle = medians(found)
-        shown = f"{middle['seconds']:6.2f} s, {middle['cpu']:5.2f} s of CPU, {middle['megabytes']:4.0f} MB"
+        shown = (
+            f"{middle['seconds']:6.2f} s, {middle['cpu']:5.2f} s of CPU,"
+            f" {middle['megabytes']:4.0f} MB"
+        )
         print(f"semisvm {name + version:30} {shown}")
 
 
@@ -124,7 +155,9 @@ def main(argv=None):
     """Measure and print; the exit status is 1 if semisvm loads a heavy module of its own."""
     parser = make_parser("start_time", __doc__)
     parser.add_argument("--repeats", type=int, default=5, metavar="N")
-    parser.add_argument("--before", type=Path, metavar="SRC", help="the source folder of another version")
+    parser.add_argument(
+        "--before", type=Path, metavar="SRC", help="the source folder of another version"
+    )
     options = parser.parse_args(argv)
     print(machine_line())
     with tempfile.TemporaryDirectory() as folder:

@@ -1,10 +1,11 @@
-"""How fast is the supervised RBF SVM on the PSVM paper's four sets, and how much memory does it take?
+"""How fast is the supervised RBF SVM on the PSVM paper's four sets, and how much memory does it
+take?
 
-Ours next to LIBSVM (scikit-learn) and oneDAL (scikit-learn-intelex, float32 and float64), on 10% of the rows and on
-all of them, with the same C, gamma, tolerance and kernel cache. Each run is one fit in a process of its own, after a
-warm-up on a small problem; repetitions alternate between the solvers; medians are reported. Every run is recorded, so
-a benchmark that was stopped can be resumed, and `python -m studies.speed.supervised_table FILE` makes the table again
-from the records.
+Ours next to LIBSVM (scikit-learn) and oneDAL (scikit-learn-intelex, float32 and float64), on 10% of
+the rows and on all of them, with the same C, gamma, tolerance and kernel cache. Each run is one fit
+in a process of its own, after a warm-up on a small problem; repetitions alternate between the
+solvers; medians are reported. Every run is recorded, so a benchmark that was stopped can be
+resumed, and `python -m studies.speed.supervised_table FILE` makes the table again from the records.
 """
 
 from __future__ import annotations
@@ -28,11 +29,13 @@ from studies.speed.supervised_table import render
 TOL = 1e-3
 SOLVERS = ("ours", "libsvm", "onedal-f32", "onedal-f64")
 REPEATS = 3
-# how often solvers run that take long on all rows; 60,000 rows of MNIST would take LIBSVM about half an hour
+# how often solvers run that take long on all rows; 60,000 rows of MNIST would take LIBSVM about
+# half an hour
 OF_ALL_ROWS = {"libsvm": 1, "onedal-f64": 1}
 OF_ALL_MNIST = {"ours": 2, "libsvm": 0, "onedal-f32": 1, "onedal-f64": 1}
-# Enough for ours to take the float32 path that it takes on all rows. Below 1,000 rows it works in float64, which is
-# other compiled code, and loading the float32 code would become part of the timed fit.
+# Enough for ours to take the float32 path that it takes on all rows. Below 1,000 rows it works in
+# float64, which is other compiled code, and loading the float32 code would become part of the timed
+# fit.
 WARM_UP_ROWS = 1_200
 
 
@@ -40,7 +43,10 @@ def main(argv: list[str] | None = None) -> int:
     """Run the benchmark and print its table; return the exit status."""
     options = parse_options(argv)
     session = describe_session()
-    print(f"{machine_line()}\ntol {TOL:g}, kernel cache {options.cache:g} MiB, limit {options.limit:g} s per fit\n")
+    print(
+        f"{machine_line()}\ntol {TOL:g}, kernel cache {options.cache:g} MiB, limit"
+        f" {options.limit:g} s per fit\n"
+    )
     status = 0
     try:
         for size in options.sizes:
@@ -52,7 +58,9 @@ def main(argv: list[str] | None = None) -> int:
     except RuntimeError as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"\n{render([record for record in read_records(options.out) if is_same_session(record, session)])}")
+    print(
+        f"\n{render([record for record in read_records(options.out) if is_same_session(record, session)])}"
+    )
     return status
 
 
@@ -60,18 +68,61 @@ def parse_options(argv: list[str] | None) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = make_parser("supervised", __doc__)
     add = parser.add_argument
-    add("--sets", nargs="+", choices=PAPER_SETS, default=list(PAPER_SETS), metavar="SET", help=" ".join(PAPER_SETS))
-    add("--sizes", nargs="+", choices=("10%", "all"), default=["10%", "all"], metavar="SIZE", help="10%% all")
+    add(
+        "--sets",
+        nargs="+",
+        choices=PAPER_SETS,
+        default=list(PAPER_SETS),
+        metavar="SET",
+        help=" ".join(PAPER_SETS),
+    )
+    add(
+        "--sizes",
+        nargs="+",
+        choices=("10%", "all"),
+        default=["10%", "all"],
+        metavar="SIZE",
+        help="10%% all",
+    )
     add("--rows", type=int, metavar="N", help="N rows of each set instead, to try the benchmark")
-    add("--solvers", nargs="+", type=_solver, default=list(SOLVERS), metavar="SOLVER", help=SOLVER_HELP)
-    add("--repeats", type=int, metavar="N", help="runs of each solver (default 3, fewer on all rows)")
-    add("--cache", type=float, default=8000, metavar="MIB", help="kernel cache of all solvers (default 8000)")
-    add("--limit", type=float, default=600, metavar="S", help="seconds that a fit may take (default 600)")
+    add(
+        "--solvers",
+        nargs="+",
+        type=_solver,
+        default=list(SOLVERS),
+        metavar="SOLVER",
+        help=SOLVER_HELP,
+    )
+    add(
+        "--repeats",
+        type=int,
+        metavar="N",
+        help="runs of each solver (default 3, fewer on all rows)",
+    )
+    add(
+        "--cache",
+        type=float,
+        default=8000,
+        metavar="MIB",
+        help="kernel cache of all solvers (default 8000)",
+    )
+    add(
+        "--limit",
+        type=float,
+        default=600,
+        metavar="S",
+        help="seconds that a fit may take (default 600)",
+    )
     add("--quick", action="store_true", help="only the 10%% of rows, once")
-    add("--resume", action="store_true", help="skip runs that have a record from the same source and machine")
+    add(
+        "--resume",
+        action="store_true",
+        help="skip runs that have a record from the same source and machine",
+    )
     options = parser.parse_args(argv)
     if options.quick:
-        options.sizes, options.repeats = ["10%"], options.repeats or 1
+        options.sizes = ["10%"]
+        options.repeats = options.repeats or 1
     if options.rows:
         options.sizes = [f"{options.rows} rows"]
     return options
@@ -96,7 +147,11 @@ def run_part(name: str, size: str, options: argparse.Namespace, session: dict[st
     kept = _records_to_keep(tasks, options, session) if options.resume else {}
     # A solver that failed or passed the limit here is not run again.
     excluded = {solver for (solver, _), outcome in kept.items() if outcome != "done"}
-    plan = [run for run in interleave(options.solvers, name, size, options.repeats) if run[::-1] not in kept]
+    plan = [
+        run
+        for run in interleave(options.solvers, name, size, options.repeats)
+        if run[::-1] not in kept
+    ]
     if all(solver in excluded for _, solver in plan):
         return
     with tempfile.TemporaryDirectory() as folder, Journal(options.out, session) as journal:
@@ -107,12 +162,18 @@ def run_part(name: str, size: str, options: argparse.Namespace, session: dict[st
         for repeat, solver in plan:
             if solver in excluded:
                 continue
-            answer = call_fresh("studies.speed.supervised:fit_once", tasks[solver], rows_file, options.limit)
-            ended = {"outcome": answer["outcome"]} | answer.get("result", {"why": answer.get("why")})
+            answer = call_fresh(
+                "studies.speed.supervised:fit_once", tasks[solver], rows_file, options.limit
+            )
+            ended = {"outcome": answer["outcome"]} | answer.get(
+                "result", {"why": answer.get("why")}
+            )
             print(f"{name} {size:16} {solver:12} {repeat + 1}  {_summary(ended)}", flush=True)
             if ended["outcome"] != "done":
                 excluded.add(solver)
-            if ended["outcome"] == "not available":  # nothing was measured, and nothing will be elsewhere
+            if (
+                ended["outcome"] == "not available"
+            ):  # nothing was measured, and nothing will be elsewhere
                 options.solvers.remove(solver)
             else:
                 more = {"limit_s": options.limit, "rows": prepared["result"][0]}
@@ -126,10 +187,15 @@ def make_task(name: str, size: str, solver: str, cache: float) -> dict[str, Any]
     return {"set": name, "size": size, "solver": solver, "params": params}
 
 
-def interleave(solvers: list[str], name: str, size: str, asked: int | None = None) -> list[tuple[int, str]]:
+def interleave(
+    solvers: list[str], name: str, size: str, asked: int | None = None
+) -> list[tuple[int, str]]:
     """Return (repetition, solver) in the order of the runs: the solvers take turns."""
     usual = {} if size != "all" else OF_ALL_MNIST if name == "mnist" else OF_ALL_ROWS
-    repeats = {solver: usual.get(solver.partition(":")[0], REPEATS) if asked is None else asked for solver in solvers}
+    repeats = {
+        solver: usual.get(solver.partition(":")[0], REPEATS) if asked is None else asked
+        for solver in solvers
+    }
     return [
         (repeat, solver)
         for repeat in range(max(repeats.values(), default=0))
@@ -141,7 +207,9 @@ def interleave(solvers: list[str], name: str, size: str, asked: int | None = Non
 def _records_to_keep(
     tasks: dict[str, dict[str, Any]], options: argparse.Namespace, session: dict[str, Any]
 ) -> dict[tuple[str, int], str]:
-    """Return the outcomes that --resume can use, by solver and repetition; a higher limit asks again."""
+    """Return the outcomes that --resume can use, by solver and repetition; a higher limit asks
+    again.
+    """
     keys = {task_key(task): solver for solver, task in tasks.items()}
     return {
         (keys[task_key(record["task"])], record["seed"]): record["outcome"]
@@ -161,20 +229,31 @@ def _summary(ended: dict[str, Any]) -> str:
 
 
 def fit_once(task: dict[str, Any], rows_file: str, limit_s: float) -> dict[str, Any]:
-    """Fit one solver once: load, convert, warm up, fit (timed), then check the solution and predict."""
+    """Fit one solver once: load, convert, warm up, fit (timed), then check the solution and
+    predict.
+    """
     import numpy as np
 
     from studies.speed.certificate import certify
     from studies.speed.paper_sets import read_part
-    from studies.speed.peers import convert, ended_by_itself, make_solver, parse_solver, signed_coefficients, witnessed
+    from studies.speed.peers import (
+        convert,
+        ended_by_itself,
+        make_solver,
+        parse_solver,
+        signed_coefficients,
+        witnessed,
+    )
 
     name, form = parse_solver(task["solver"])
     params = task["params"]
     rows = read_part(rows_file)
     # 0 and 1, because semisvm reads -1 as "no label"
-    X, target = convert(rows.X, form), (rows.sign > 0).astype(np.int64)
+    X = convert(rows.X, form)
+    target = (rows.sign > 0).astype(np.int64)
     start = time.perf_counter()
-    small, some = make_solver(name, **params), slice(WARM_UP_ROWS)
+    small = make_solver(name, **params)
+    some = slice(WARM_UP_ROWS)
     with witnessed(name):
         small.fit(X[some], target[some])
     small.decision_function(X[some])
@@ -183,11 +262,16 @@ def fit_once(task: dict[str, Any], rows_file: str, limit_s: float) -> dict[str, 
     with witnessed(name), measured(measures, limit_s):
         model.fit(X, target)
     start = time.perf_counter()
-    beta, support = signed_coefficients(model), np.asarray(model.support_, dtype=np.intp)
+    beta = signed_coefficients(model)
+    support = np.asarray(model.support_, dtype=np.intp)
     bias = float(np.ravel(model.intercept_)[0])
     measures |= certify(rows.X, rows.sign, support, beta, bias, params["C"], params["gamma"])
     decision = np.ravel(model.decision_function(convert(rows.compared, form)))
-    measures |= {"n_sv": len(support), "n_iter": int(np.max(model.n_iter_)), "check_s": time.perf_counter() - start}
+    measures |= {
+        "n_sv": len(support),
+        "n_iter": int(np.max(model.n_iter_)),
+        "check_s": time.perf_counter() - start,
+    }
     # one bit per row
     signs = base64.b64encode(zlib.compress(np.packbits(decision > 0).tobytes())).decode()
     return {

@@ -1,7 +1,8 @@
 """The table of the benchmark of supervised training, from its records alone.
 
-There is one row per part and solver: medians over the runs, the time of the solver over ours, and how good its solution
-is. Below each size is the geometric mean of the ratios over the sets where both ended.
+There is one row per part and solver: medians over the runs, the time of the solver over ours, and
+how good its solution is. Below each size is the geometric mean of the ratios over the sets where
+both ended.
 
     excess     (objective - lowest objective of the part) / |lowest|
     gap        violation of the optimality conditions; the tolerance is 1e-3
@@ -26,15 +27,26 @@ from studies.harness.tables import markdown_table
 
 OURS, REFERENCE = "ours", "libsvm"
 HEADER = [
-    *("set", "rows", "solver", "runs", "seconds", "min–max", "ratio", "CPU-s", "peak-MiB", "before-MiB"),
+    *(
+        "set",
+        "rows",
+        "solver",
+        "runs",
+        "seconds",
+        "min–max",
+        "ratio",
+        "CPU-s",
+        "peak-MiB",
+        "before-MiB",
+    ),
     *("SVs", "steps", "excess", "gap", "train", "as-libsvm"),
 ]
 N_TEXT_COLUMNS = 3  # set, rows and solver
 LEGEND = (
-    "Medians of fits in fresh processes after a warm-up; ratio: seconds over ours; before: memory held when the fit "
-    "began; steps: the solver's own count (oneDAL's are blocks of many); excess: relative distance of the dual "
-    "objective from the lowest of the part; gap: the largest violation of optimality (tolerance: 1e-3); as-libsvm: "
-    "same predictions."
+    "Medians of fits in fresh processes after a warm-up; ratio: seconds over ours; before: memory"
+    " held when the fit began; steps: the solver's own count (oneDAL's are blocks of many); excess:"
+    " relative distance of the dual objective from the lowest of the part; gap: the largest"
+    " violation of optimality (tolerance: 1e-3); as-libsvm: same predictions."
 )
 TITLES = {"all": "All rows", "10%": "10% of the rows"}
 Record = dict[str, Any]
@@ -51,13 +63,19 @@ def render(records: list[Record]) -> str:
 
 def _section(size: str, records: list[Record]) -> str:
     """Return the table of one size with its means and remarks."""
-    lines, ratios, remarks = [], defaultdict(dict), []
+    lines = []
+    ratios = defaultdict(dict)
+    remarks = []
     # a different cache makes different rows of the table
-    for of_part in _group(records, lambda record: (record["task"]["set"], str(record["task"]["params"]))).values():
+    for of_part in _group(
+        records, lambda record: (record["task"]["set"], str(record["task"]["params"]))
+    ).values():
         name = of_part[0]["task"]["set"]
         by_solver = _group(of_part, lambda record: record["task"]["solver"])
         by_solver = {solver: _best_ended(runs) for solver, runs in by_solver.items()}
-        ended = {solver: [run for run in runs if "measures" in run] for solver, runs in by_solver.items()}
+        ended = {
+            solver: [run for run in runs if "measures" in run] for solver, runs in by_solver.items()
+        }
         ended = {solver: runs for solver, runs in ended.items() if runs}
         solved = {solver for solver, runs in by_solver.items() if runs[0]["outcome"] == "done"}
         for solver, runs in by_solver.items():
@@ -67,11 +85,15 @@ def _section(size: str, records: list[Record]) -> str:
             ratios[solver][name] = _ratio(ended, solver)
     means = [_mean_line(solver, ratios[solver]) for solver in sorted(ratios)]
     table = markdown_table(HEADER, lines, n_text=N_TEXT_COLUMNS)
-    return "\n\n".join(filter(None, [f"### {TITLES.get(size, size)}", table, "\n".join(means + remarks)]))
+    return "\n\n".join(
+        filter(None, [f"### {TITLES.get(size, size)}", table, "\n".join(means + remarks)])
+    )
 
 
 def _best_ended(runs: list[Record]) -> list[Record]:
-    """Return the runs that are done, or if there is none the last one: a higher limit may have helped."""
+    """Return the runs that are done, or if there is none the last one: a higher limit may have
+    helped.
+    """
     return [record for record in runs if record["outcome"] == "done"] or runs[-1:]
 
 
@@ -79,7 +101,11 @@ def _line(runs: list[Record], ended: dict[str, list[Record]]) -> list[str]:
     """Return the cells of one solver's row; only its name if it did not end."""
     task = runs[0]["task"]
     lead = [task["set"], f"{runs[0]['rows']:,}", task["solver"]]
-    return lead + (_numbers(ended, task["solver"]) if task["solver"] in ended else [""] * (len(HEADER) - len(lead)))
+    return lead + (
+        _numbers(ended, task["solver"])
+        if task["solver"] in ended
+        else [""] * (len(HEADER) - len(lead))
+    )
 
 
 def _numbers(ended: dict[str, list[Record]], solver: str) -> list[str]:
@@ -87,7 +113,8 @@ def _numbers(ended: dict[str, list[Record]], solver: str) -> list[str]:
     runs = ended[solver]
     seconds = [run["measures"]["wall_s"] for run in runs]
     best = min(_median(others, "dual_objective") for others in ended.values())
-    ratio, agreement = _ratio(ended, solver), _agreement(ended.get(REFERENCE), runs[0])
+    ratio = _ratio(ended, solver)
+    agreement = _agreement(ended.get(REFERENCE), runs[0])
     return [
         str(len(runs)),
         _seconds(_median(runs, "wall_s")),
@@ -116,7 +143,10 @@ def _agreement(reference_runs: list[Record] | None, run: Record) -> float | None
     """Return the share of rows where a run predicts the same as the reference's first run."""
     if not reference_runs:
         return None
-    theirs, ours = (zlib.decompress(base64.b64decode(r["predictions"]["signs"])) for r in (reference_runs[0], run))
+    theirs, ours = (
+        zlib.decompress(base64.b64decode(r["predictions"]["signs"]))
+        for r in (reference_runs[0], run)
+    )
     differ = sum((a ^ b).bit_count() for a, b in zip(theirs, ours, strict=True))
     return 1 - differ / run["predictions"]["n"]
 
@@ -139,12 +169,13 @@ def _remarks(name: str, solver: str, runs: list[Record]) -> Iterator[str]:
 
 def _provenance(records: list[Record]) -> str:
     last = records[-1]
-    machine, versions = last["machine"], last["versions"]
+    machine = last["machine"]
+    versions = last["versions"]
     named = ", ".join(f"{name} {number}" for name, number in versions.items() if number)
     caches = sorted({f"{record['task']['params']['cache_mb']:g}" for record in records})
     return (
-        f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB. {named}. "
-        f"Commit {last['commit']}, {last['date'][:10]}. Kernel cache {' or '.join(caches)} MiB for all."
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB. {named}. Commit"
+        f" {last['commit']}, {last['date'][:10]}. Kernel cache {' or '.join(caches)} MiB for all."
     )
 
 
@@ -170,7 +201,9 @@ def main(argv: list[str] | None = None) -> int:
         prog="python -m studies.speed.supervised_table", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("records", type=Path, help="a .jsonl file of records")
-    parser.add_argument("--commit", help="the records of this commit (default: those of the last session)")
+    parser.add_argument(
+        "--commit", help="the records of this commit (default: those of the last session)"
+    )
     options = parser.parse_args(argv)
     records = read_records(options.records)
     if options.commit:

@@ -1,10 +1,11 @@
 """After one label flips in a solved problem, what does the re-solve cost against refitting an SVC?
 
-3,000 rows, 20 features, RBF, tol 1e-3. Semi-supervised methods flip thousands of labels, so their fits consist of
-such re-solves. One label of a solved problem is flipped, and the new problem is solved in four ways: ours from the
-old solution, right after a refit of SVC, which has emptied the processor's caches; ours in the same way for another
-flipped label, as in a sequence of flips; ours from nothing (kernel rows are kept); and scikit-learn's SVC from
-nothing. Then the label is restored and another one is flipped.
+3,000 rows, 20 features, RBF, tol 1e-3. Semi-supervised methods flip thousands of labels, so their
+fits consist of such re-solves. One label of a solved problem is flipped, and the new problem is
+solved in four ways: ours from the old solution, right after a refit of SVC, which has emptied the
+processor's caches; ours in the same way for another flipped label, as in a sequence of flips; ours
+from nothing (kernel rows are kept); and scikit-learn's SVC from nothing. Then the label is restored
+and another one is flipped.
 
 The objectives are compared, so that a fast wrong answer would show.
 """
@@ -27,7 +28,9 @@ NAMES = {
     "cold": "ours, from nothing",
     "refit": "SVC, from nothing",
 }
-C, GAMMA, TOL = 1.0, 1.0 / N_FEATURES, 1e-3
+C = 1.0
+GAMMA = 1.0 / N_FEATURES
+TOL = 1e-3
 
 
 def make_engine(X):
@@ -41,7 +44,8 @@ def make_engine(X):
     rows = kernel_rows(X, make_formula("rbf", X, gamma=GAMMA), cache_size=1000)
 
     def solve_for(sign, start=None):
-        lower, upper = np.minimum(0.0, C * sign), np.maximum(0.0, C * sign)
+        lower = np.minimum(0.0, C * sign)
+        upper = np.maximum(0.0, C * sign)
         problem = DualProblem(rows, linear=-sign, lower=lower, upper=upper)
         solution = solve(problem, start=start, tol=TOL)
         return solution.beta, solution
@@ -71,7 +75,9 @@ def timed(function, *arguments, **options):
 
 
 def measure(n_rows, flips):
-    """Return the seconds of each way, one list per way, and the largest relative difference of objectives."""
+    """Return the seconds of each way, one list per way, and the largest relative difference of
+    objectives.
+    """
     X, y = make_classification(n_rows, N_FEATURES, n_informative=10, flip_y=0.05, random_state=0)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     sign = np.where(y == 1, 1.0, -1.0)
@@ -81,13 +87,19 @@ def measure(n_rows, flips):
     seconds = {way: [] for way in NAMES}
     worst = 0.0
     for row, next_row in np.random.default_rng(0).choice(n_rows, size=(flips, 2), replace=False):
-        flipped, flipped_next = sign.copy(), sign.copy()
+        flipped = sign.copy()
+        flipped_next = sign.copy()
         flipped[row], flipped_next[next_row] = -flipped[row], -flipped_next[next_row]
         warm_s, (warm, _) = timed(solve_for, flipped, start=solved)
         sequence_s, _ = timed(solve_for, flipped_next, start=solved)
         cold_s, (cold, _) = timed(solve_for, flipped)
         refit_s, refit = timed(refit_svc, X, flipped)
-        for way, took in (("sequence", sequence_s), ("warm", warm_s), ("cold", cold_s), ("refit", refit_s)):
+        for way, took in (
+            ("sequence", sequence_s),
+            ("warm", warm_s),
+            ("cold", cold_s),
+            ("refit", refit_s),
+        ):
             seconds[way].append(took)
         values = [objective(X, beta) for beta in (warm, cold, refit)]
         worst = max(worst, (max(values) - min(values)) / abs(min(values)))
@@ -106,8 +118,9 @@ def main(argv=None):
     for way, times in seconds.items():
         middle = statistics.median(times)
         print(
-            f"{NAMES[way]:28} {1e3 * middle:8.2f} ms ({1e3 * min(times):.2f}–{1e3 * max(times):.2f}), "
-            f"{middle / first:.1f} times the first"
+            f"{NAMES[way]:28} {1e3 * middle:8.2f} ms"
+            f" ({1e3 * min(times):.2f}–{1e3 * max(times):.2f}), {middle / first:.1f} times the"
+            " first"
         )
     print(f"largest relative difference of the objectives: {worst:.0e}")
     return 0

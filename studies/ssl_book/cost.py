@@ -18,9 +18,17 @@ N_COLUMNS = 50
 
 
 def measure(n_rows: int, n_labeled: int, columns: str) -> tuple[float, float]:
-    """CPU seconds of a fit, labels for all rows included, and the most memory of this process so far in GB."""
+    """CPU seconds of a fit, labels for all rows included, and the most memory of this process so
+    far in GB.
+    """
     X, y = make_classification(
-        n_rows, N_COLUMNS, n_informative=10, n_redundant=0, n_clusters_per_class=3, class_sep=1.5, random_state=0
+        n_rows,
+        N_COLUMNS,
+        n_informative=10,
+        n_redundant=0,
+        n_clusters_per_class=3,
+        class_sep=1.5,
+        random_state=0,
     )
     hidden = np.where(np.arange(n_rows) < n_labeled, y, -1)
     began = time.process_time()
@@ -35,5 +43,7 @@ if __name__ == "__main__":
         for columns in ("points", "table"):
             seconds, memory = measure(n_rows, n_labeled, columns)
             print(
-                f"| {n_rows:,} x {N_COLUMNS} | {n_labeled} | {columns} | {seconds:.1f} | {memory:.2f} GB |", flush=True
+                f"| {n_rows:,} x {N_COLUMNS} | {n_labeled} | {columns} | {seconds:.1f} |"
+                f" {memory:.2f} GB |",
+                flush=True,
             )

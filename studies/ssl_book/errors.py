@@ -1,11 +1,12 @@
-"""The methods on one split. The kernels of `AutoSVC` do not depend on labels: here they are made once for all splits.
+"""The methods on one split. The kernels of `AutoSVC` do not depend on labels: here they are made
+once for all splits.
 
-Methods with one kernel take the RBF at the median distance, or for sparse rows the linear kernel of rows of length 1.
+Methods with one kernel take the RBF at the median distance, or for sparse rows the linear kernel of
+rows of length 1.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,19 @@ from scipy import sparse
 
 import semisvm
 from semisvm import SupervisedSVC
-from semisvm.estimators.auto.families import labeled_target
 from semisvm.estimators.auto.geometry import as_rows, median_distance2, squared_distances_between
 from semisvm.estimators.auto.library import Coordinates, KernelLibrary, make_library
 from semisvm.estimators.auto.members import KernelAverage, fit_average
 from semisvm.estimators.auto.stacking import FamilySettings
+from semisvm.estimators.least_squares import labeled_target
 from semisvm.estimators.problem import Costs
 from semisvm.labels import Labels
 
 
 class KernelsOfSet:
-    """The kernels of a set, on which `AutoSVC` with its defaults is fitted for any choice of labeled rows."""
+    """The kernels of a set, on which `AutoSVC` with its defaults is fitted for any choice of
+    labeled rows.
+    """
 
     def __init__(self, X: Any, codes: np.ndarray, *, is_safe: bool = True):
         self.X, self.codes, self.n_classes = X, codes, int(codes.max()) + 1
@@ -31,7 +34,12 @@ class KernelsOfSet:
         self.library: KernelLibrary
         self.at: Coordinates
         self.library, self.node, self.at = make_library(
-            X, self.weight, self.n_classes, n_neighbors=(3, 15), is_cosine=sparse.issparse(X), is_safe=is_safe
+            X,
+            self.weight,
+            self.n_classes,
+            n_neighbors=(3, 15),
+            is_cosine=sparse.issparse(X),
+            is_safe=is_safe,
         )
 
     def fit(self, labeled: np.ndarray) -> KernelAverage:
@@ -41,8 +49,9 @@ class KernelsOfSet:
         labels = Labels(np.arange(self.n_classes), hidden)
         costs = Costs(np.ones(self.n_classes))
         target = labeled_target(self.X, labels, costs, self.weight, np.arange(len(self.codes)))
-        target = replace(target, labeled=self.node[target.labeled])
-        return fit_average(self.library, self.at, target, FamilySettings(self.n_classes))[0]
+        settings = FamilySettings(self.n_classes)
+        node = self.node[target.position]
+        return fit_average(self.library, self.at, node, target, settings)[0]
 
     def predict(self, labeled: np.ndarray) -> np.ndarray:
         """The class codes that `AutoSVC` gives to all rows."""
@@ -52,10 +61,15 @@ class KernelsOfSet:
     def predict_by_svm(self, labeled: np.ndarray) -> np.ndarray:
         """The class codes that an SVM on `UnlabeledKernel` gives to all rows."""
         K = self.fit(labeled).kernel(self.at, self.node[labeled])[self.node]
-        return SupervisedSVC(C=10, kernel="precomputed").fit(K[labeled], self.codes[labeled]).predict(K)
+        return (
+            SupervisedSVC(C=10, kernel="precomputed")
+            .fit(K[labeled], self.codes[labeled])
+            .predict(K)
+        )
 
 
-# What each method is told beside the kernel; C=10 is for deformed kernels of the size of the kernel itself.
+# What each method is told beside the kernel; C=10 is for deformed kernels of the size of the kernel
+# itself.
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "SupervisedSVC": ("SupervisedSVC", {"C": 100}),
     "MixtureClassifier": ("MixtureClassifier", {}),
@@ -74,15 +88,19 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "ProgressiveSVC": ("ProgressiveSVC", {"C": 100}),
     "PreferenceSVC": ("PreferenceSVC", {"C": 100, "random_state": 0}),
-    'PreferenceSVC(kernel="unlabeled")': ("PreferenceSVC", {"C": 10, "kernel": "unlabeled", "random_state": 0}),
 }
-IN_COORDINATES = ("MixtureClassifier", "ClusterSVC", "LabelMeanSVC")  # sparse rows are too wide for them
+IN_COORDINATES = (
+    "MixtureClassifier",
+    "ClusterSVC",
+    "LabelMeanSVC",
+)  # sparse rows are too wide for them
 SECONDS = 600.0  # for a fit, far more than any takes on an idle core: what is there then counts
 
 
 def codes_of_all_rows(method: str, X: Any, codes: np.ndarray, labeled: np.ndarray) -> np.ndarray:
     """The class codes that a method of `SETTINGS` gives to all rows."""
-    rows, is_sparse = as_rows(X, is_cosine=sparse.issparse(X)), sparse.issparse(X)
+    rows = as_rows(X, is_cosine=sparse.issparse(X))
+    is_sparse = sparse.issparse(X)
     class_name, told = SETTINGS[method]
     settings: dict[str, Any] = dict(told)
     if class_name != "MixtureClassifier":
@@ -90,7 +108,9 @@ def codes_of_all_rows(method: str, X: Any, codes: np.ndarray, labeled: np.ndarra
         if is_sparse:
             settings.setdefault("kernel", "linear")
         else:
-            settings["gamma"] = 0.5 / median_distance2(squared_distances_between(rows, rows), np.ones(len(rows)))
+            settings["gamma"] = 0.5 / median_distance2(
+                squared_distances_between(rows, rows), np.ones(len(rows))
+            )
     if is_sparse and class_name in IN_COORDINATES:
         rows = same_products(rows)
     hidden = np.full(len(codes), -1)
@@ -110,7 +130,10 @@ SECSTR_SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "MixtureClassifier()": ("MixtureClassifier", {}),
     "SelfTrainingSVC(C=0.1), linear": ("SelfTrainingSVC", {"C": 0.1}),
     "TransductiveSVC(C=0.1), linear": ("TransductiveSVC", {"C": 0.1}),
-    'TransductiveSVC(C=0.1, algorithm="anneal"), linear': ("TransductiveSVC", {"C": 0.1, "algorithm": "anneal"}),
+    'TransductiveSVC(C=0.1, algorithm="anneal"), linear': (
+        "TransductiveSVC",
+        {"C": 0.1, "algorithm": "anneal"},
+    ),
     'TransductiveSVC(C=0.1, C_unlabeled=C/100, algorithm="anneal"), linear': (
         "TransductiveSVC",
         {"C": 0.1, "C_unlabeled": 0.001, "algorithm": "anneal"},
@@ -136,9 +159,17 @@ def secstr_codes(method: str, X: Any, codes: np.ndarray, labeled: np.ndarray) ->
     return model.fit(X, hidden).transduction_
 
 
-def supervised_codes(X: Any, codes: np.ndarray, labeled: np.ndarray, median: float | None) -> np.ndarray:
-    """The classes that an SVM of the labeled rows predicts: RBF at the median distance, or linear for sparse rows."""
-    model = SupervisedSVC(C=100, kernel="linear") if median is None else SupervisedSVC(C=100, gamma=0.5 / median)
+def supervised_codes(
+    X: Any, codes: np.ndarray, labeled: np.ndarray, median: float | None
+) -> np.ndarray:
+    """The classes that an SVM of the labeled rows predicts: RBF at the median distance, or
+    linear for sparse rows.
+    """
+    model = (
+        SupervisedSVC(C=100, kernel="linear")
+        if median is None
+        else SupervisedSVC(C=100, gamma=0.5 / median)
+    )
     rows = as_rows(X, is_cosine=median is None)
     return model.fit(rows[labeled], codes[labeled]).predict(rows)
 

@@ -1,4 +1,5 @@
-"""Test errors in %, as commonly cited from the book (not checked against it); None where none is cited.
+"""Test errors in %, as commonly cited from the book (not checked against it); None where none is
+cited.
 
 CITED is in the order of `sets.NAMES`, SECSTR in that of `sets.SECSTR_COUNTS`.
 """

@@ -1,4 +1,6 @@
-"""The sets of the book: rows, class codes, and the labeled rows of each split; the errors are those on all others."""
+"""The sets of the book: rows, class codes, and the labeled rows of each split; the errors are
+those on all others.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ import numpy as np
 from scipy import sparse
 
 NAMES = ("g241c", "g241d", "digit1", "usps", "coil", "bci", "text")
-LABEL_COUNTS, SECSTR_COUNTS = (10, 100), (100, 1000, 10_000)
+LABEL_COUNTS = (10, 100)
+SECSTR_COUNTS = (100, 1000, 10_000)
 N_RESIDUES = 21
 
 
@@ -36,7 +39,9 @@ def load_set(name: str) -> BookSet:
     if "T" in parts:
         X = _one_column_per_residue(parts["T"])
     elif X is None:
-        X = sparse.csr_matrix((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"]))
+        X = sparse.csr_matrix(
+            (parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"])
+        )
     codes = np.unique(parts["y"], return_inverse=True)[1]
     counts = SECSTR_COUNTS if name == "secstr" else LABEL_COUNTS
     return BookSet(name, X, codes, {count: parts[f"labeled{count}"] for count in counts})
@@ -47,4 +52,6 @@ def _one_column_per_residue(T: np.ndarray) -> sparse.csr_matrix:
     n, d = T.shape
     codes = np.unique(T, return_inverse=True)[1].reshape(n, d)
     columns = codes + N_RESIDUES * np.arange(d)
-    return sparse.csr_matrix((np.ones(n * d), columns.ravel(), np.arange(0, n * d + 1, d)), shape=(n, N_RESIDUES * d))
+    return sparse.csr_matrix(
+        (np.ones(n * d), columns.ravel(), np.arange(0, n * d + 1, d)), shape=(n, N_RESIDUES * d)
+    )

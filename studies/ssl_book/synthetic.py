@@ -20,7 +20,9 @@ def gaussian(n_columns: int, rng: np.random.Generator) -> tuple[np.ndarray, np.n
 
 
 def ellipse(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """A Gaussian cloud of 20 columns with very different variances; every column matters as much for the class."""
+    """A Gaussian cloud of 20 columns with very different variances; every column matters as much
+    for the class.
+    """
     scale = np.exp(-np.arange(20) / 6)
     X = rng.standard_normal((1000, 20))
     return X * scale, (X @ rng.standard_normal(20) > 0).astype(int)
@@ -66,7 +68,10 @@ CASES: dict[str, tuple[Callable, tuple[Callable, ...]]] = {
 def print_table(n_draws: int) -> None:
     """Mean errors over the draws."""
     print(f"\nMean error in % over {n_draws} draws\n")
-    print("| rows | labels | SupervisedSVC, rbf | AutoSVC(safe=False) | AutoSVC() |\n|---|---|---|---|---|")
+    print(
+        "| rows | labels | SupervisedSVC, rbf | AutoSVC(safe=False) | AutoSVC()"
+        " |\n|---|---|---|---|---|"
+    )
     for title, (make, choices) in CASES.items():
         errors: dict[int, list[list[float]]] = {}
         for draw in range(n_draws):

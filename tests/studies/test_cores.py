@@ -9,7 +9,9 @@ SOLVERS = ("ours", "onedal-f32", "onedal-f64")
 
 def test_a_part_says_its_fits_and_solvers_or_takes_those_of_the_call():
     assert Part.read("adult:600 rows", 5, SOLVERS) == Part("adult", "600 rows", 5, SOLVERS)
-    assert Part.read("mnist:all:1:onedal-f32,ours,before", 5, SOLVERS) == Part("mnist", "all", 1, SOLVERS[:2])
+    assert Part.read("mnist:all:1:onedal-f32,ours,before", 5, SOLVERS) == Part(
+        "mnist", "all", 1, SOLVERS[:2]
+    )
 
 
 def test_ours_is_first_and_large_blocks_of_cores_are_one_process_per_solver():
@@ -45,10 +47,17 @@ def record(solver, seconds, gap=None, n_cores=2):
 
 
 def test_tables_join_times_with_gaps_and_leave_wrong_solutions_out_of_the_means():
-    cells = [*record("ours", 2.0, 9e-4), *record("onedal-f32", 6.0, 3e-3), *record("onedal-f64", 20.0, 9.6)]
+    cells = [
+        *record("ours", 2.0, 9e-4),
+        *record("onedal-f32", 6.0, 3e-3),
+        *record("onedal-f64", 20.0, 9.6),
+    ]
     failed = {"solver": "before", "call": "fit before", "error": "MemoryError"}
     text = render_cores([*cells, failed])
-    assert "| Adult, 32,561 | 2 | **2.000**, 9.0e-4, 1,234 | 6.000, 3.0e-3, 1,234 | 20.0, *9.6*, 1,234 |" in text
+    assert (
+        "| Adult, 32,561 | 2 | **2.000**, 9.0e-4, 1,234 | 6.000, 3.0e-3, 1,234 | 20.0, *9.6*,"
+        " 1,234 |" in text
+    )
     assert "| oneDAL float32 | 3.00 (3.00), 1 |" in text
     assert "| oneDAL float64 |  |" in text
     assert text.endswith("before fit before: MemoryError")

@@ -41,7 +41,8 @@ def test_columns_are_brought_to_the_unit_range_and_constant_ones_to_zero():
 def test_wdbc_is_fourteen_principal_components_in_the_unit_range(part):
     X = load_breast_cancer().data
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    ours, theirs = principal_components(X, 14), PCA(14).fit_transform(X)
+    ours = principal_components(X, 14)
+    theirs = PCA(14).fit_transform(X)
     assert np.abs(ours) == pytest.approx(np.abs(theirs), abs=1e-9)
     everything = np.concatenate([part.X, part.X_test])
     assert everything.shape == (569, 14)
@@ -61,10 +62,15 @@ def test_halves_share_no_row_and_ten_labels_are_of_the_forced_classes(part):
 
 def test_the_rows_do_not_depend_on_the_cost_and_drawn_costs_differ_by_seed_and_set():
     y = load_breast_cancer().target
-    fixed, drawn = draw_costed("wdbc", y, 1, 5, 2.0), draw_costed("wdbc", y, 1, 5, "uniform")
+    fixed = draw_costed("wdbc", y, 1, 5, 2.0)
+    drawn = draw_costed("wdbc", y, 1, 5, "uniform")
     assert (fixed.labeled == drawn.labeled).all()
     assert fixed.costs == (2.0, 1.0)
-    costs = [draw_costed(name, y, seed, 5, "uniform").costs[0] for name in ("wdbc", "heart") for seed in range(200)]
+    costs = [
+        draw_costed(name, y, seed, 5, "uniform").costs[0]
+        for name in ("wdbc", "heart")
+        for seed in range(200)
+    ]
     assert len(set(costs)) == 400
     assert 450 < np.mean(costs) < 550
     assert min(costs) > 0
@@ -75,9 +81,13 @@ def test_total_costs_are_counted_row_by_row(part):
     predicted = np.random.default_rng(0).integers(2, size=len(part.y_test))
     scores, curves = score(SimpleNamespace(predict=lambda X: predicted), part)
     charge = {(1, 0): 10.0, (0, 1): 1.0}
-    assert scores["cost"] == sum(charge.get((t, p), 0) for t, p in zip(part.y_test, predicted, strict=True))
+    assert scores["cost"] == sum(
+        charge.get((t, p), 0) for t, p in zip(part.y_test, predicted, strict=True)
+    )
     assert scores["cost_positive"] == np.sum(part.y_test == 0)
-    assert scores["cost_constant"] == scores["cost_positive"]  # 3 positive labels at 10 outweigh 7 at 1
+    assert (
+        scores["cost_constant"] == scores["cost_positive"]
+    )  # 3 positive labels at 10 outweigh 7 at 1
     assert curves == {}
     cheap = draw_sample("wdbc", HOW | {"cost": 0.5}, 0)
     scores, _ = score(SimpleNamespace(predict=lambda X: predicted), cheap)
@@ -88,7 +98,9 @@ def test_costs_go_to_the_estimator_or_to_the_labeled_rows_alone(part):
     supervised = fit_method("supervised", part, {"kernel": "linear"}, 0)()
     labeled = part.is_labeled
     libsvm = SVC(kernel="linear", class_weight={1: 10.0}).fit(part.X[labeled], part.y[labeled])
-    assert supervised.decision_function(part.X_test) == pytest.approx(libsvm.decision_function(part.X_test), abs=5e-3)
+    assert supervised.decision_function(part.X_test) == pytest.approx(
+        libsvm.decision_function(part.X_test), abs=5e-3
+    )
     blind = fit_method("transductive", part, {"kernel": "linear", "costs_on": "labeled"}, 0)()
     cost = np.where(part.y == 1, 10.0, 1.0)
     plain = TransductiveSVC(kernel="linear").fit(part.X, part.y, sample_cost=cost)
@@ -109,10 +121,13 @@ def test_the_cross_fitted_threshold_has_the_best_f1_out_of_fold():
     model = ThresholdedSupervised(0, kernel="rbf", C=1.0, gamma=0.5).fit(
         part.X, part.y
     )  # too narrow: 0 is no good threshold
-    X, y = part.X[part.is_labeled], part.y[part.is_labeled]
+    X = part.X[part.is_labeled]
+    y = part.y[part.is_labeled]
     scores = np.empty(len(y))
     for train, test in SemiSupervisedKFold(5, shuffle=True, random_state=0).split(X, y):
-        scores[test] = SVC(C=1.0, gamma=0.5, tol=1e-6).fit(X[train], y[train]).decision_function(X[test])
+        scores[test] = (
+            SVC(C=1.0, gamma=0.5, tol=1e-6).fit(X[train], y[train]).decision_function(X[test])
+        )
     best = max(f1_score(y, scores > t) for t in (-np.inf, *scores))
     assert f1_score(y, scores > model.threshold_) == pytest.approx(best, abs=0.01)
     assert best > f1_score(y, scores > 0) + 0.02
@@ -124,7 +139,8 @@ def test_a_difference_is_significant_where_the_paired_t_test_says_so():
     found = set()
     for shift in (-2.0, -0.4, 0.0, 0.4, 2.0):
         for _ in range(20):
-            a, b = rng.standard_normal(30), rng.standard_normal(30) + shift
+            a = rng.standard_normal(30)
+            b = rng.standard_normal(30) + shift
             p_value = ttest_rel(a, b).pvalue
             expected = 0 if p_value >= 0.05 else int(np.sign(np.mean(a - b)))
             assert sign_of_difference(summarize(a - b)) == expected
@@ -137,7 +153,9 @@ def test_a_difference_is_significant_where_the_paired_t_test_says_so():
 
 
 def records(column_costs, cost="2", seeds=30):
-    """Return records of all sets: the published mean of a column, moved by a factor and some noise around it."""
+    """Return records of all sets: the published mean of a column, moved by a factor and some
+    noise around it.
+    """
     rng = np.random.default_rng(0)
     made = []
     for entry in SETS:
@@ -146,7 +164,10 @@ def records(column_costs, cost="2", seeds=30):
             noise = rng.standard_normal(seeds)
             noise = (noise - noise.mean()) / noise.std(ddof=1)
             cell = task(entry.name, cost, column)
-            made += [done_record(cell, seed, {"cost": factor * mean + spread * noise[seed]}) for seed in range(seeds)]
+            made += [
+                done_record(cell, seed, {"cost": factor * mean + spread * noise[seed]})
+                for seed in range(seeds)
+            ]
     return made
 
 
@@ -166,7 +187,9 @@ def test_wins_are_counted_over_all_sets_and_unknown_where_one_has_not_run():
     assert count_wins(found, names, "2", "CS4VM", "CS-SVM") == (0, 0, 18)
     cheaper = results(records({"CS4VM": 1.0, "CS-SVM": 50.0}))
     assert count_wins(cheaper, names, "2", "CS4VM", "CS-SVM") == (18, 0, 0)
-    same = results(records({"CS4VM": 1.0}) + [r | {"task": task_of_cs_svm(r)} for r in records({"CS4VM": 1.0})])
+    same = results(
+        records({"CS4VM": 1.0}) + [r | {"task": task_of_cs_svm(r)} for r in records({"CS4VM": 1.0})]
+    )
     assert count_wins(same, names, "2", "CS4VM", "CS-SVM") == (0, 18, 0)
     assert count_wins(found, names, "5", "CS4VM", "CS-SVM") is None
 
@@ -174,11 +197,17 @@ def test_wins_are_counted_over_all_sets_and_unknown_where_one_has_not_run():
 def test_numbers_equal_to_the_papers_have_ratio_one_and_no_distance():
     made = [record for cost in COSTS for record in records(dict.fromkeys(JUDGED, 1.0), cost)]
     found = {
-        (c.line.method, c.line.measure): c for c in derive(results(made), False) if "sets, cost 2, 5" in c.line.name
+        (c.line.method, c.line.measure): c
+        for c in derive(results(made), False)
+        if "sets, cost 2, 5" in c.line.name
     }
     assert len(found) == 3 * len(JUDGED)
     for (_, measure), comparison in found.items():
-        value = {"median ratio to the paper": 1.0, "mean |z| against the paper": 0.0, "share of |z| below 2": 1.0}
+        value = {
+            "median ratio to the paper": 1.0,
+            "mean |z| against the paper": 0.0,
+            "share of |z| below 2": 1.0,
+        }
         assert comparison.summary.mean == pytest.approx(value[measure], abs=1e-9)
         assert comparison.verdict == "reproduced"
     far = [record for cost in COSTS for record in records({"CS-SVM": 1.5}, cost)]
@@ -188,7 +217,9 @@ def test_numbers_equal_to_the_papers_have_ratio_one_and_no_distance():
 def test_nothing_is_said_of_sets_that_have_not_run():
     assert derive(Results(), False) == derive(Results(), True) == []
     assert explain(Results(), False) == ""
-    assert "| CS-SVM | paired t | " in explain(results(records({"CS4VM": 0.5, "CS-SVM": 1.0})), False)
+    assert "| CS-SVM | paired t | " in explain(
+        results(records({"CS4VM": 0.5, "CS-SVM": 1.0})), False
+    )
 
 
 def test_fifteen_sets_are_faithful_and_all_are_published():
@@ -201,5 +232,8 @@ def test_every_set_can_be_drawn_with_its_ten_labels(paper_data, monkeypatch):
     monkeypatch.setenv("SEMISVM_DATA", str(paper_data))
     for entry in SETS:
         drawn = draw_sample(entry.data, {"positive": entry.positive, "cost": 5.0}, 0)
-        assert np.bincount(drawn.y[drawn.is_labeled]).tolist() == [10 - entry.positive, entry.positive]
+        assert np.bincount(drawn.y[drawn.is_labeled]).tolist() == [
+            10 - entry.positive,
+            entry.positive,
+        ]
         assert 0 <= drawn.X.min() <= drawn.X.max() <= 1

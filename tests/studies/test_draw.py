@@ -24,7 +24,11 @@ SVG = "{http://www.w3.org/2000/svg}"
 PAPER = find_paper("cluster-svm")
 TABLES = {table.name: table for table in PAPER.tables if table.figure}
 FIGURES = Paper(PAPER.name, PAPER.citation, tuple(TABLES.values()))
-RISE = {"oracle": 0.01, "supervised SVM": 0.05, "self-training": 0.06}  # how slowly a curve rises; others: proposed
+RISE = {
+    "oracle": 0.01,
+    "supervised SVM": 0.05,
+    "self-training": 0.06,
+}  # how slowly a curve rises; others: proposed
 SECONDS = {"SVM": 1e-3, "self-training": 8e-3, "Gaussian mixture": 2e-2}
 
 
@@ -53,14 +57,21 @@ def roc_records(*, quick=True, seeds=5, fine=True):
 def timing_records():
     lines = TABLES["timing"].lines
     return [
-        done_record(line.task, seed, {"seconds": SECONDS.get(line.method, 5e-3) * line.task.split["n"] / 100})
+        done_record(
+            line.task,
+            seed,
+            {"seconds": SECONDS.get(line.method, 5e-3) * line.task.split["n"] / 100},
+        )
         for line in lines
         for seed in range(3)
     ]
 
 
 def texts(svg):
-    return ["".join(element.itertext()).strip() for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+    return [
+        "".join(element.itertext()).strip()
+        for element in ElementTree.fromstring(svg).iter(f"{SVG}text")
+    ]
 
 
 def heights(svg, color):
@@ -79,10 +90,20 @@ def test_the_roc_figure_has_three_labeled_curves_with_their_areas_in_their_order
     drawing = draw_figures(FIGURES, roc_records(), quick=True)["roc"]
     assert drawing.file == "cluster-svm-roc.svg"
     shown = texts(drawing.svg)
-    assert {"oracle: AUC 0.990", "supervised SVM: AUC 0.950", "proposed, k=20: AUC 0.900"} <= set(shown)
-    assert {"false positive rate", "true positive rate", "standardized, RBF, C=1", "(5 splits)"} <= set(shown)
+    assert {"oracle: AUC 0.990", "supervised SVM: AUC 0.950", "proposed, k=20: AUC 0.900"} <= set(
+        shown
+    )
+    assert {
+        "false positive rate",
+        "true positive rate",
+        "standardized, RBF, C=1",
+        "(5 splits)",
+    } <= set(shown)
     assert not any("self-training" in text for text in shown)
-    whole = [heights(drawing.svg, color)[0] for color in ("#000000", STYLES["supervised SVM"]["color"], "#D55E00")]
+    whole = [
+        heights(drawing.svg, color)[0]
+        for color in ("#000000", STYLES["supervised SVM"]["color"], "#D55E00")
+    ]
     assert whole == sorted(whole, reverse=True)
 
 
@@ -91,21 +112,36 @@ def test_every_setting_has_its_panel_and_only_splits_that_all_methods_have_are_d
     first = TABLES["roc"].lines[0].task  # the oracle of the first setting
     records = [r for r in records if r["seed"] < 3 or r["task"]["method"] != first.method]
     svg = draw_figures(FIGURES, records)["roc"].svg
-    assert texts(svg).count("(3 splits)") == len({line.setting for line in TABLES["roc"].lines}) == 3
+    assert (
+        texts(svg).count("(3 splits)") == len({line.setting for line in TABLES["roc"].lines}) == 3
+    )
 
 
 def test_the_timing_figure_has_every_method_on_both_sets():
     drawing = draw_figures(FIGURES, timing_records())["timing"]
-    assert {"A1", "B1", "SVM", "self-training", "Gaussian mixture", "proposed", "rows", "seconds per fit"} <= set(
-        texts(drawing.svg)
-    )
+    assert {
+        "A1",
+        "B1",
+        "SVM",
+        "self-training",
+        "Gaussian mixture",
+        "proposed",
+        "rows",
+        "seconds per fit",
+    } <= set(texts(drawing.svg))
 
 
 def test_the_sentences_say_what_supports_the_paper_and_what_contradicts_it():
     drawings = draw_figures(FIGURES, roc_records() + timing_records(), quick=False)
-    roc, timing = drawings["roc"].sentence, drawings["timing"].sentence
-    assert "Over 5 splits the difference of mean areas is -0.050 (standardized, RBF, C=1; k=20)" in roc
-    assert "supports the claim in 0 of 1 settings, contradicts it in 1 and leaves it undecided in 0" in roc
+    roc = drawings["roc"].sentence
+    timing = drawings["timing"].sentence
+    assert (
+        "Over 5 splits the difference of mean areas is -0.050 (standardized, RBF, C=1; k=20)" in roc
+    )
+    assert (
+        "supports the claim in 0 of 1 settings, contradicts it in 1 and leaves it undecided in 0"
+        in roc
+    )
     assert "the larger one in 0% of the splits" in roc
     given, denied = timing.split("; they contradict")
     assert "support that the supervised SVM is the fastest" in given
@@ -130,7 +166,9 @@ def test_old_records_without_curves_give_no_figure_and_the_page_says_so():
     assert drawings["roc"].svg is None
     page = render(FIGURES, records, quick=True, drawings=drawings)
     assert "No figure: these results hold no curves" in page
-    assert "| standardized, RBF, C=1: oracle | 0.900 |" in page  # the table of numbers is still there
+    assert (
+        "| standardized, RBF, C=1: oracle | 0.900 |" in page
+    )  # the table of numbers is still there
 
 
 def test_without_matplotlib_the_page_says_how_to_get_the_figures(monkeypatch):
@@ -138,8 +176,9 @@ def test_without_matplotlib_the_page_says_how_to_get_the_figures(monkeypatch):
     records = roc_records()
     drawings = draw_figures(FIGURES, records, quick=True)
     assert drawings["roc"].svg is None
-    assert 'No figure: matplotlib is not installed; get it with: pip install "semisvm[plots]".' in render(
-        FIGURES, records, quick=True, drawings=drawings
+    assert (
+        'No figure: matplotlib is not installed; get it with: pip install "semisvm[plots]".'
+        in render(FIGURES, records, quick=True, drawings=drawings)
     )
 
 
@@ -176,14 +215,29 @@ def test_a_fine_curve_is_the_roc_curve_at_51_rates_to_four_digits():
     assert FINE_GRID[0] == 0.0
     assert FINE_GRID[-1] == curve[-1] == 1.0
     assert list(FINE_GRID) == sorted(set(FINE_GRID))
-    values, truth = Ranker().decision_function(part.X_test), part.y_test == 1
+    values = Ranker().decision_function(part.X_test)
+    truth = part.y_test == 1
     for rate, found in zip(FINE_GRID, curve, strict=True):  # brute force over thresholds
-        shares = [(np.mean(values[truth] >= t), np.mean(values[~truth] >= t)) for t in (*values, np.inf)]
-        assert found == pytest.approx(max(hit for hit, false in shares if false <= rate), abs=5.1e-5)
+        shares = [
+            (np.mean(values[truth] >= t), np.mean(values[~truth] >= t)) for t in (*values, np.inf)
+        ]
+        assert found == pytest.approx(
+            max(hit for hit, false in shares if false <= rate), abs=5.1e-5
+        )
 
 
 def test_reproduce_writes_the_figure_beside_the_page(tmp_path):
-    asked = ["cluster-svm", "roc", "--quick", "--seeds", "1", "--workers", "1", "--out", str(tmp_path)]
+    asked = [
+        "cluster-svm",
+        "roc",
+        "--quick",
+        "--seeds",
+        "1",
+        "--workers",
+        "1",
+        "--out",
+        str(tmp_path),
+    ]
     run = CliRunner().invoke(reproduce, asked)
     assert run.exit_code == 0, run.output
     assert "(cluster-svm-roc.svg)" in (tmp_path / "cluster-svm.md").read_text(encoding="utf-8")

@@ -13,7 +13,13 @@ from studies.few_labels import sets
 from studies.few_labels.methods import METHODS
 from studies.harness.means import read_cells
 from studies.ssl_book import __main__ as ssl_book
-from studies.ssl_book.errors import SECSTR_SETTINGS, SETTINGS, codes_of_all_rows, same_products, secstr_codes
+from studies.ssl_book.errors import (
+    SECSTR_SETTINGS,
+    SETTINGS,
+    codes_of_all_rows,
+    same_products,
+    secstr_codes,
+)
 from studies.ssl_book.published import CITED
 from studies.ssl_book.sets import NAMES
 
@@ -50,13 +56,22 @@ def test_every_method_scores_new_rows():
 
 def test_a_draw_that_some_method_has_not_run_on_is_left_out():
     cells = [("AutoSVC", 0), ("SVC", 0), ("AutoSVC", 1)]
-    records = [{"set": "wdbc", "labels": 20, "draw": draw, "method": method} for method, draw in cells]
+    records = [
+        {"set": "wdbc", "labels": 20, "draw": draw, "method": method} for method, draw in cells
+    ]
     assert few_labels.of_whole_draws(records) == records[:2]
 
 
 def test_the_page_says_how_often_ours_is_better(tmp_path, capsys, monkeypatch):
     records = [
-        {"set": name, "labels": 20, "draw": 0, "method": method, "precision": value, "error": 1 - value}
+        {
+            "set": name,
+            "labels": 20,
+            "draw": 0,
+            "method": method,
+            "precision": value,
+            "error": 1 - value,
+        }
         for name, ours, theirs in (("german", 0.8, 0.7), ("wdbc", 0.9, 0.95), ("spectf", 0.7, 0.6))
         for method, value in (("AutoSVC", ours), ("random forest", theirs))
     ]
@@ -70,9 +85,21 @@ def test_the_page_says_how_often_ours_is_better(tmp_path, capsys, monkeypatch):
 
 
 def few_records(draws=(0, 1)):
-    sets_and_values = (("german", 0.8, 0.7), ("wdbc", 0.9, 0.95), ("spectf", 0.7, 0.63), ("isolet", 0.6, 0.5))
+    sets_and_values = (
+        ("german", 0.8, 0.7),
+        ("wdbc", 0.9, 0.95),
+        ("spectf", 0.7, 0.63),
+        ("isolet", 0.6, 0.5),
+    )
     return [
-        {"set": name, "labels": 20, "draw": draw, "method": method, "precision": value + draw / 50, "error": 1 - value}
+        {
+            "set": name,
+            "labels": 20,
+            "draw": draw,
+            "method": method,
+            "precision": value + draw / 50,
+            "error": 1 - value,
+        }
         for draw in draws
         for name, ours, theirs in sets_and_values
         for method, value in (("AutoSVC", ours), ("random forest", theirs))
@@ -81,12 +108,15 @@ def few_records(draws=(0, 1)):
 
 def test_means_of_few_labels_do_not_depend_on_the_order_of_records(tmp_path, capsys, monkeypatch):
     records = few_records()
-    path, kept = tmp_path / "records.jsonl", tmp_path / "means.json"
+    path = tmp_path / "records.jsonl"
+    kept = tmp_path / "means.json"
     told = []
     for order in (records, records[::-1]):
         path.write_text("".join(json.dumps(one) + "\n" for one in order))
         monkeypatch.setattr(
-            sys, "argv", ["few_labels", "--out", str(path), "--means", str(kept), "--measured", "today"]
+            sys,
+            "argv",
+            ["few_labels", "--out", str(path), "--means", str(kept), "--measured", "today"],
         )
         few_labels.main()
         told.append((capsys.readouterr().out, kept.read_text()))
@@ -96,12 +126,19 @@ def test_means_of_few_labels_do_not_depend_on_the_order_of_records(tmp_path, cap
     assert len(cells) == 8
     first = {"set": "german", "labels": 20, "method": "AutoSVC", "draws": 2}
     assert cells[0] == first | {"precision": 0.81, "error": 0.2}
-    assert few_labels.page_of(cells, measure="precision")["tables, mean average precision"] in told[0][0]
+    assert (
+        few_labels.page_of(cells, measure="precision")["tables, mean average precision"]
+        in told[0][0]
+    )
 
 
 def test_a_page_of_few_labels_leaves_out_sets_that_ours_has_not_run_on():
-    records = [one for one in few_records(draws=(0,)) if (one["set"], one["method"]) != ("wdbc", "AutoSVC")]
-    table = few_labels.page_of(few_labels.means_of(records), measure="error")["tables, mean share of wrong classes"]
+    records = [
+        one for one in few_records(draws=(0,)) if (one["set"], one["method"]) != ("wdbc", "AutoSVC")
+    ]
+    table = few_labels.page_of(few_labels.means_of(records), measure="error")[
+        "tables, mean share of wrong classes"
+    ]
     assert "| 20 | random forest | 0.390 | 3 / 0 |" in table
 
 
@@ -128,8 +165,12 @@ def test_the_book_page_is_made_from_records(tmp_path, capsys, monkeypatch):
         for method, error in (("AutoSVC()", 40.0), ("SupervisedSVC", 41.0))
     ] + [{"set": "secstr", "labels": 100, "split": 0, "method": "AutoSVC()", "error": 43.0}]
     records += [record | {"set": "text"} for record in records[:4]]
-    records.append({"set": "bci", "labels": 10, "split": 0, "method": "PreferenceSVC", "why": "too few labels"})
-    records.append({"set": "text", "labels": 10, "split": 0, "method": "PreferenceSVC", "error": 30.0})
+    records.append(
+        {"set": "bci", "labels": 10, "split": 0, "method": "PreferenceSVC", "why": "too few labels"}
+    )
+    records.append(
+        {"set": "text", "labels": 10, "split": 0, "method": "PreferenceSVC", "error": 30.0}
+    )
     path = tmp_path / "records.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in records))
     monkeypatch.setattr(sys, "argv", ["ssl_book", "--out", str(path), "--page"])
@@ -141,18 +182,26 @@ def test_the_book_page_is_made_from_records(tmp_path, capsys, monkeypatch):
     assert "| SVM | 49.9 | 45.4 |" in told
     assert "| AutoSVC() | 43.00 |  |  | 1 |" in told
     page = tmp_path / "page.md"
-    page.write_text("# Page\n\n## 10 labels\n\n| old |\n|---|\n| 1 |\n\nTail.\n\n## SecStr\n\nWords.\n\n| old |")
+    page.write_text(
+        "# Page\n\n## 10 labels\n\n| old |\n|---|\n| 1 |\n\nTail.\n\n## SecStr\n\nWords.\n\n| old |"
+    )
     monkeypatch.setattr(sys, "argv", ["ssl_book", "--out", str(path), "--write", str(page)])
     ssl_book.main()
     text = page.read_text()
     assert "old" not in text
     assert text.startswith(
-        "# Page\n\n## 10 labels\n\n| | bci | text | mean of 7 |\n|---|---|---|---|\n| 1-NN | 48.7 | 39.4 |  |\n"
+        "# Page\n\n## 10 labels\n\n| | bci | text | mean of 7 |\n|---|---|---|---|\n| 1-NN | 48.7 |"
+        " 39.4 |  |\n"
     )
-    assert "|  |\n\nTail.\n\n## SecStr\n\nWords.\n\n| labels | 100 | 1,000 | 10,000 | splits |\n" in text
+    assert (
+        "|  |\n\nTail.\n\n## SecStr\n\nWords.\n\n| labels | 100 | 1,000 | 10,000 | splits |\n"
+        in text
+    )
     assert text.endswith("| AutoSVC() | 43.00 |  |  | 1 |")
     kept = tmp_path / "means.json"
-    monkeypatch.setattr(sys, "argv", ["ssl_book", "--out", str(path), "--means", str(kept), "--measured", "today"])
+    monkeypatch.setattr(
+        sys, "argv", ["ssl_book", "--out", str(path), "--means", str(kept), "--measured", "today"]
+    )
     ssl_book.main()
     cells = {(one["set"], one["method"]): one for one in read_cells(kept)}
     ours = {"splits": 2, "error": 40.5, "sd": 0.5, "won": 2, "worst": -1.0}
@@ -165,7 +214,9 @@ def test_the_book_page_is_made_from_records(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_every_method_of_the_book_labels_all_rows(method, form):
     X, codes = make_blobs(60, centers=[[0, 4, 1], [4, 0, 1]], cluster_std=0.7, random_state=0)
-    labeled = np.concatenate([np.flatnonzero(codes == c)[:6] for c in (0, 1)])  # in the shares of all rows
+    labeled = np.concatenate(
+        [np.flatnonzero(codes == c)[:6] for c in (0, 1)]
+    )  # in the shares of all rows
     found = codes_of_all_rows(method, form(np.abs(X)), codes, labeled)
     assert np.mean(found == codes) > 0.9
 
@@ -182,7 +233,9 @@ def test_every_method_of_secstr_labels_all_rows(method):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 2, 80)
     X = sparse.csr_matrix(
-        (rng.random((80, 12)) < np.where(codes[:, None] == (np.arange(12) < 6), 0.8, 0.1)).astype(float)
+        (rng.random((80, 12)) < np.where(codes[:, None] == (np.arange(12) < 6), 0.8, 0.1)).astype(
+            float
+        )
     )
     found = secstr_codes(method, X, codes, np.arange(30))
     assert np.mean(found == codes) > 0.8

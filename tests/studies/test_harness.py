@@ -46,7 +46,9 @@ def test_workers_have_one_thread_and_the_environment_that_is_given():
     (found,) = run_in_pool(run_or_die, [1], workers=1, failed=failed_number)
     assert found["threads"] == ONE_THREAD["OMP_NUM_THREADS"] == "1"
     assert found["process"] != os.getpid()
-    (found,) = run_in_pool(run_or_die, [1], workers=1, failed=failed_number, environment={"OMP_NUM_THREADS": "7"})
+    (found,) = run_in_pool(
+        run_or_die, [1], workers=1, failed=failed_number, environment={"OMP_NUM_THREADS": "7"}
+    )
     assert found["threads"] == "7"
 
 
@@ -93,7 +95,14 @@ def test_means_are_those_of_the_last_record_of_each_cell(tmp_path):
     write_means([*records, record(20, 1, 0.0, outcome="failed")], tmp_path / "means.json")
     first, second = read_means(tmp_path / "means.json")
     assert first["task"] == {"rows": 10}
-    assert first["measures"]["wall_s"] == {"n": 2, "mean": 2, "sd": 1.4142, "min": 1, "median": 2, "max": 3}
+    assert first["measures"]["wall_s"] == {
+        "n": 2,
+        "mean": 2,
+        "sd": 1.4142,
+        "min": 1,
+        "median": 2,
+        "max": 3,
+    }
     assert first["measures"]["error / ours"]["mean"] == 0.2
     assert set(first["measures"]) == {"wall_s", "error / ours"}
     assert second["measures"]["wall_s"]["n"] == 1

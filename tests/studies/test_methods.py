@@ -73,7 +73,11 @@ def test_a_method_that_is_not_in_this_version_says_so(monkeypatch):
 @pytest.mark.parametrize("method", [name for name in PAPER_METHODS if not missing_method(name)])
 def test_every_method_that_is_there_runs_and_stays_below_the_bayes_rate(method):
     # a smoother norm is a smaller one, which leaves C = 0.01 nothing to do
-    params = {} if "mixture" in method else {"kernel": "linear", "C": 1.0 if method == "laplacian" else 0.01}
+    params = (
+        {}
+        if "mixture" in method
+        else {"kernel": "linear", "C": 1.0 if method == "laplacian" else 0.01}
+    )
     record = run_cell(Cell(Task("A1", method, {"hidden": 0.8, "n": 200}, params), 0))
     assert record["outcome"] == "done", record["why"]
     assert 0.5 < record["measures"]["accuracy"] <= bayes_rate("A1") + 0.02
@@ -105,7 +109,10 @@ def test_scores_are_those_of_scikit_learn(part):
         transduction_=1 - part.truth,
         support_=np.arange(7),
         labeled_iter_=np.array([0, 3, -1]),
-        history_=[SimpleNamespace(details=details) for details in ({"one_sided": True}, {"one_sided": False}, {})],
+        history_=[
+            SimpleNamespace(details=details)
+            for details in ({"one_sided": True}, {"one_sided": False}, {})
+        ],
     )
     scores, curves = score(model, part)
     predicted = decision > 0.5

@@ -1,4 +1,6 @@
-"""PSVM: each line runs the variant it is named for, figures of records made by hand, and killed runs that resume."""
+"""PSVM: each line runs the variant it is named for, figures of records made by hand, and killed
+runs that resume.
+"""
 
 import os
 import signal
@@ -27,18 +29,26 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def results(gain=lambda share: 0.3 - share):
-    """Return results in which PSVM takes 10 seconds, TSVM 50, and F1 is 0.5 plus the gain of PSVM."""
+    """Return results in which PSVM takes 10 seconds, TSVM 50, and F1 is 0.5 plus the gain of
+    PSVM.
+    """
     made = {}
     for table in FIGURES.tables:
         for task in (task for line in table.lines for task in line.tasks):
             is_psvm = task.method == "preference"
-            scores = {"seconds": 10.0 if is_psvm else 50.0, "f1": 0.5 + is_psvm * gain(task.split["labeled"])}
+            scores = {
+                "seconds": 10.0 if is_psvm else 50.0,
+                "f1": 0.5 + is_psvm * gain(task.split["labeled"]),
+            }
             made |= {(task.key, seed): done_record(task, seed, scores) for seed in range(3)}
     return summarize_paper(FIGURES, list(made.values()))
 
 
 def texts(svg):
-    return ["".join(element.itertext()).strip() for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+    return [
+        "".join(element.itertext()).strip()
+        for element in ElementTree.fromstring(svg).iter(f"{SVG}text")
+    ]
 
 
 def test_every_table_names_the_four_sets_but_those_of_preferences():
@@ -54,7 +64,12 @@ def test_every_table_names_the_four_sets_but_those_of_preferences():
 
 
 def test_a_variant_runs_with_the_parameters_it_is_named_for():
-    params = {(t, line.method, line.mark): line.task.params for t in TABLES for line in TABLES[t].lines if line.task}
+    params = {
+        (t, line.method, line.mark): line.task.params
+        for t in TABLES
+        for line in TABLES[t].lines
+        if line.task
+    }
     assert params["table-7", "PSVM-full", "best F1"]["calibration"] == "full"
     assert params["table-8", "PSVM-rec", "literal rule"]["pool"] == "rebuild"
     assert params["table-8", "PSVM-rec", "literal rule"]["adjust"] == "paper"
@@ -66,7 +81,12 @@ def test_a_variant_runs_with_the_parameters_it_is_named_for():
 
 
 def test_tables_and_expectations_share_their_cells():
-    judged = {cell.key for table in PAPER.tables if table.name.startswith("table") for cell in cells_of(table)}
+    judged = {
+        cell.key
+        for table in PAPER.tables
+        if table.name.startswith("table")
+        for cell in cells_of(table)
+    }
     assert {cell.key for cell in cells_of(TABLES["expected"])} <= judged
     assert {cell.key for cell in cells_of(TABLES["figure-6"])} <= judged
 
@@ -81,17 +101,23 @@ def test_figure_6_has_a_bar_for_each_method_and_set_and_says_how_much_faster():
     drawing = draw_figures(FIGURES, results())["figure-6"]
     assert {*SETS, "PSVM", "TSVM", "seconds per fit"} <= set(texts(drawing.svg))
     bars = [p.get("style", "") for p in ElementTree.fromstring(drawing.svg).iter(f"{SVG}path")]
-    fills = Counter(style.split(";")[0] for style in bars if "stroke: #ffffff; stroke-linejoin" in style)
+    fills = Counter(
+        style.split(";")[0] for style in bars if "stroke: #ffffff; stroke-linejoin" in style
+    )
     assert sorted(fills.values()) == [5, 5]  # four sets and the legend, in two looks
     assert f"fill: {STYLES['PSVM']['color'].lower()}" in fills
     assert "faster by a factor of 5.0 on adult" in drawing.sentence
 
 
-@pytest.mark.parametrize(("gain", "falls"), [(lambda share: 0.3 - share, 4), (lambda share: share, 0)])
+@pytest.mark.parametrize(
+    ("gain", "falls"), [(lambda share: 0.3 - share, 4), (lambda share: share, 0)]
+)
 def test_figure_7_has_one_curve_per_set_and_says_whether_the_gain_falls(gain, falls):
     drawing = draw_figures(FIGURES, results(gain))["figure-7"]
     assert {*SETS, "labeled rows, %", "difference in F1"} <= set(texts(drawing.svg))
-    assert f"it falls on {falls} of 4 sets, and is positive at 100% of the points" in drawing.sentence
+    assert (
+        f"it falls on {falls} of 4 sets, and is positive at 100% of the points" in drawing.sentence
+    )
 
 
 def test_the_page_has_the_gains_as_numbers_too():
@@ -103,12 +129,25 @@ def test_the_page_has_the_gains_as_numbers_too():
 
 def reproduce(out, *arguments, data=None):
     environment = {name: value for name, value in os.environ.items() if name != "SEMISVM_DATA"}
-    command = [sys.executable, "-m", "studies.papers", *arguments, "--workers", "1", "--out", str(out)]
-    return subprocess.Popen(command + (["--data", str(data)] if data else []), env=environment, stdout=subprocess.PIPE)
+    command = [
+        sys.executable,
+        "-m",
+        "studies.papers",
+        *arguments,
+        "--workers",
+        "1",
+        "--out",
+        str(out),
+    ]
+    return subprocess.Popen(
+        command + (["--data", str(data)] if data else []), env=environment, stdout=subprocess.PIPE
+    )
 
 
 def kill_and_resume(paper, out, n_before, *arguments, data=None):
-    """Kill a run after some records, run it again to its end, and return how often each cell ran."""
+    """Kill a run after some records, run it again to its end, and return how often each cell
+    ran.
+    """
     path = out / f"{paper}.jsonl"
     with reproduce(out, paper, *arguments, data=data) as process:
         for _ in range(6000):  # five minutes, on a busy machine

@@ -1,4 +1,6 @@
-"""The published tables as data: arithmetic that their own numbers must satisfy, and names that must be unique."""
+"""The published tables as data: arithmetic that their own numbers must satisfy, and names that
+must be unique.
+"""
 
 from pathlib import Path
 
@@ -28,7 +30,11 @@ def test_errors_of_table_2_follow_from_its_precision_and_recall():
 
 def test_the_inductive_rows_of_table_2_agree():
     first, second, *_ = ptsvm.reuters()
-    assert (first.errors, first.precision, first.support) == (second.errors, second.precision, second.support)
+    assert (first.errors, first.precision, first.support) == (
+        second.errors,
+        second.precision,
+        second.support,
+    )
 
 
 @pytest.mark.parametrize(("table", "n_rows"), [("TABLE_1", 18), ("TABLE_2", 18), ("TABLE_3", 9)])
@@ -45,7 +51,10 @@ def test_a_few_values_of_cluster_svm_are_where_the_paper_has_them():
     assert table_1["A2", 1000, 0.95]["proposed"] == (0.850, 0.07)
     assert table_1["A1", 100, 0.95]["generative"] == (0.841, 0.17)
     assert cluster_svm.accuracies(cluster_svm.TABLE_2)["B2", 500, 0.9]["SVM"] == (0.489, 0.04)
-    assert cluster_svm.accuracies(cluster_svm.TABLE_3)["50", 100, 0.8]["self-training"] == (0.886, 0.12)
+    assert cluster_svm.accuracies(cluster_svm.TABLE_3)["50", 100, 0.8]["self-training"] == (
+        0.886,
+        0.12,
+    )
 
 
 def test_f1_of_psvm_follows_from_precision_and_recall():
@@ -56,7 +65,8 @@ def test_f1_of_psvm_follows_from_precision_and_recall():
 
 
 def test_the_same_psvm_column_reads_the_same_in_every_table():
-    table_5, others = psvm.numbers(psvm.TABLE_5), psvm.numbers(psvm.TABLES_7_TO_9)
+    table_5 = psvm.numbers(psvm.TABLE_5)
+    others = psvm.numbers(psvm.TABLES_7_TO_9)
     for name, values in table_5.items():
         assert values[0] == others[name][0] == others[name][2]
     assert set(table_5) == set(psvm.PARAMS) == set(psvm.numbers(psvm.TABLE_6))
@@ -69,7 +79,9 @@ def test_costs_of_cs4vm_rise_with_the_price_of_an_error():
     assert costs["2", "Isolet"]["CS4VM"] == (5.0, 4.2)
     for (_, name), values in costs.items():
         if values:
-            assert values["ground truth CS-SVM"][0] <= min(mean for mean, _ in values.values()) * 4.5, name
+            assert (
+                values["ground truth CS-SVM"][0] <= min(mean for mean, _ in values.values()) * 4.5
+            ), name
     assert cs4vm.seconds()["Krvskp"]["TSVM"] == (11.76, 0.11)
 
 
@@ -88,21 +100,35 @@ def test_every_line_has_a_name_of_its_own_and_a_task_that_is_known(name):
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_page_in_the_docs_is_made_from_the_results_next_to_it(name):
     pytest.importorskip("matplotlib")
-    paper, results = find_paper(name), read_results(DOCS / f"{name}.json")
+    paper = find_paper(name)
+    results = read_results(DOCS / f"{name}.json")
     page = render_page(paper, results, drawings=draw_figures(paper, results))
     assert page == (DOCS / f"{name}.md").read_text(encoding="utf-8")
     assert "pending" not in page
 
 
 def test_simulated_and_bundled_papers_need_no_data_folder():
-    tasks = [task for table in find_paper("cluster-svm").tables for line in table.lines for task in line.tasks]
+    tasks = [
+        task
+        for table in find_paper("cluster-svm").tables
+        for line in table.lines
+        for task in line.tasks
+    ]
     assert {task.data for task in tasks} == {*SIMULATED, "iris", "wdbc"}
 
 
 def test_printed_designs_are_marked_apart_from_those_that_reproduce():
     table_1, table_2, *_ = find_paper("cluster-svm").tables
-    printed = {line.mark: line.task.split.get("variance") for line in table_1.lines if line.setting.startswith("A2")}
+    printed = {
+        line.mark: line.task.split.get("variance")
+        for line in table_1.lines
+        if line.setting.startswith("A2")
+    }
     assert printed["as printed"] == 4.0
     assert printed["as reproduced"] == 2.0
-    reproduced = [line for line in table_2.lines if line.mark == "as reproduced" and line.setting.startswith("B2")]
+    reproduced = [
+        line
+        for line in table_2.lines
+        if line.mark == "as reproduced" and line.setting.startswith("B2")
+    ]
     assert {line.task.split.get("noise") for line in reproduced} == {1.0}

@@ -34,7 +34,9 @@ def test_records_come_back_with_what_their_session_shares(tmp_path):
     write(path, done(2))
     records = read_records(path)
     assert [record["seed"] for record in records] == [0, 1, 2]
-    assert all(record["machine"] == {"cores": 2} and record["source"] == "abc" for record in records)
+    assert all(
+        record["machine"] == {"cores": 2} and record["source"] == "abc" for record in records
+    )
     assert len({record["session"] for record in records}) == 2
     assert len(path.read_text().splitlines()) == 5  # two lines for the sessions
 

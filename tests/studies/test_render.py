@@ -11,12 +11,34 @@ from study_records import compare_records, done_record
 
 TASK = Task("wdbc", "supervised", {"hidden": 0.9}, {"C": 1.0})
 LINES = (
-    Line("table-1", "WDBC", "SVM", "accuracy", TASK, Reference(0.90, 0.01, source="Table 1"), mark="as printed"),
+    Line(
+        "table-1",
+        "WDBC",
+        "SVM",
+        "accuracy",
+        TASK,
+        Reference(0.90, 0.01, source="Table 1"),
+        mark="as printed",
+    ),
     Line("table-1", "WDBC", "SVM", "auc", TASK, Reference(0.5), note="the paper drew one split"),
     Line("table-1", "WDBC", "SVM", "errors", TASK, Reference(57, kind="draw", scale=600)),
-    Line("table-1", "WDBC", "PSVM", "f1", None, Reference(0.63), why="PreferenceSVC is not in this version"),
+    Line(
+        "table-1",
+        "WDBC",
+        "PSVM",
+        "f1",
+        None,
+        Reference(0.63),
+        why="PreferenceSVC is not in this version",
+    ),
 )
-PAPER = Paper("tiny", "Nobody (1999)", (Table("table-1", "a | b", LINES),), holds=("It holds.",), silent=("C.",))
+PAPER = Paper(
+    "tiny",
+    "Nobody (1999)",
+    (Table("table-1", "a | b", LINES),),
+    holds=("It holds.",),
+    silent=("C.",),
+)
 
 
 def records(*values):
@@ -33,7 +55,10 @@ def render(paper, made, **how):
 
 def test_a_page_compares_ours_with_theirs_with_counts_text_and_provenance():
     page = render(PAPER, records(0.90, 0.92))
-    assert "| WDBC | SVM (as printed) | accuracy | 0.900 (0.010) | 0.910 (0.014) | 2 | +0.010 | reproduced |" in page
+    assert (
+        "| WDBC | SVM (as printed) | accuracy | 0.900 (0.010) | 0.910 (0.014) | 2 | +0.010 |"
+        " reproduced |" in page
+    )
     assert "| WDBC | SVM | errors | 57 | 60 [60, 60] | 2 | +3 | reproduced |" in page
     assert "not runnable: PreferenceSVC is not in this version |" in page
     assert "| all | 2 | 1 | 1 |" in page
@@ -52,9 +77,13 @@ def test_a_page_without_records_says_so():
 
 
 def test_a_figure_without_published_numbers_has_one_column_per_method():
-    lines = tuple(Line("timing", "100 rows", name, "accuracy", TASK) for name in ("SVM", "proposed"))
+    lines = tuple(
+        Line("timing", "100 rows", name, "accuracy", TASK) for name in ("SVM", "proposed")
+    )
     page = render(Paper("tiny", "Nobody", (Table("timing", "seconds", lines),)), records(0.9))
-    assert "| accuracy | SVM | proposed |\n| --- | --- | --- |\n| 100 rows | 0.900 | 0.900 |" in page
+    assert (
+        "| accuracy | SVM | proposed |\n| --- | --- | --- |\n| 100 rows | 0.900 | 0.900 |" in page
+    )
 
 
 def test_bars_inside_cells_do_not_break_a_table():
@@ -84,7 +113,16 @@ def test_a_verdict_that_held_and_no_longer_does_is_found(tmp_path):
 
 
 def test_the_luck_of_a_printed_design_is_no_expectation(tmp_path):
-    line = Line("t", "s", "m", "accuracy", TASK, Reference(0.9), mark="as printed", note="it can't give that")
+    line = Line(
+        "t",
+        "s",
+        "m",
+        "accuracy",
+        TASK,
+        Reference(0.9),
+        mark="as printed",
+        note="it can't give that",
+    )
     store_verdicts("tiny", compare_records([line], records(0.9)), tmp_path / "quick.json")
     assert read_stored(tmp_path / "quick.json") == {"tiny": {}}
 
@@ -108,7 +146,10 @@ def test_the_front_page_has_a_row_for_each_paper_with_results():
 
 def test_results_read_from_their_file_are_those_that_were_written(tmp_path):
     made = records(0.90, 0.92, 1 / 3)
-    made.append({"task": {"data": "none"}, "seed": 0, "outcome": "failed", "why": "it broke"} | {"date": "2026-01-02"})
+    made.append(
+        {"task": {"data": "none"}, "seed": 0, "outcome": "failed", "why": "it broke"}
+        | {"date": "2026-01-02"}
+    )
     results = summarize_paper(PAPER, made)
     assert len(results.summaries) == 3
     assert list(results.reasons.values()) == ["it broke"]

@@ -14,19 +14,37 @@ REUTERS = Task("reuters", "supervised", {"draw": "file"}, {"kernel": "linear"}, 
 
 
 def table(name, *tasks, value=0.95, seeds=2):
-    lines = [Line(name, f"row {i}", "SVM", "accuracy", t, Reference(value), quick=True) for i, t in enumerate(tasks)]
+    lines = [
+        Line(name, f"row {i}", "SVM", "accuracy", t, Reference(value), quick=True)
+        for i, t in enumerate(tasks)
+    ]
     return Table(name, "a table", tuple(lines), seeds=seeds, quick_seeds=1)
 
 
 @pytest.fixture
 def tiny(monkeypatch, tmp_path):
-    """One paper instead of all: a table that runs, one that fails, one without its data, one of no method."""
+    """One paper instead of all: a table that runs, one that fails, one without its data, one of
+    no method.
+    """
     monkeypatch.delenv("SEMISVM_DATA", raising=False)
-    never = Line("never", "row", "PSVM", "f1", None, Reference(0.6), why="PreferenceSVC is not in this version")
+    never = Line(
+        "never",
+        "row",
+        "PSVM",
+        "f1",
+        None,
+        Reference(0.6),
+        why="PreferenceSVC is not in this version",
+    )
     paper = Paper(
         "tiny",
         "nobody",
-        (table("good", GOOD), table("bad", BAD), table("far", REUTERS), Table("never", "none", (never,))),
+        (
+            table("good", GOOD),
+            table("bad", BAD),
+            table("far", REUTERS),
+            Table("never", "none", (never,)),
+        ),
     )
     monkeypatch.setattr(registry, "PAPERS", {"tiny": lambda: paper})
     monkeypatch.setattr(compare.read_stored, "__defaults__", (tmp_path / "quick.json",))
@@ -63,7 +81,9 @@ def test_the_exit_code_says_that_a_cell_failed_or_could_not_run(tiny):
     assert "not runnable: PreferenceSVC is not in this version" in never.output
 
 
-def test_a_quick_run_skips_what_can_not_run_here_and_fails_when_a_verdict_becomes_worse(tiny, monkeypatch):
+def test_a_quick_run_skips_what_can_not_run_here_and_fails_when_a_verdict_becomes_worse(
+    tiny, monkeypatch
+):
     stored = invoke(tiny, "tiny", "good", "--quick", "--store")
     assert stored.exit_code == 0
     assert invoke(tiny, "tiny", "far", "--quick").exit_code == 0

@@ -20,7 +20,9 @@ N_SEEDS = 60
 
 
 def paper_of(*tasks, seeds=2):
-    lines = tuple(Line("t", "s", str(i), "accuracy", task, Reference(0.95)) for i, task in enumerate(tasks))
+    lines = tuple(
+        Line("t", "s", str(i), "accuracy", task, Reference(0.95)) for i, task in enumerate(tasks)
+    )
     return Paper("tiny", "nobody", (Table("t", "a table", lines, seeds=seeds),))
 
 
@@ -43,7 +45,13 @@ def test_cells_run_are_recorded_and_never_run_again(tmp_path):
 
 
 def test_a_line_may_ask_for_fewer_repetitions_and_slow_tasks_run_last(tmp_path):
-    slow = Task("iris", "supervised", {"train": 100, "hidden": 0.7}, {"kernel": "linear", "C": 2.0}, slow=True)
+    slow = Task(
+        "iris",
+        "supervised",
+        {"train": 100, "hidden": 0.7},
+        {"kernel": "linear", "C": 2.0},
+        slow=True,
+    )
     lines = (
         Line("t", "s", "slow", "accuracy", slow, seeds=2),
         Line("t", "s", "slow too", "accuracy", slow, seeds=1),
@@ -68,9 +76,16 @@ def test_a_record_holds_what_ran_how_it_went_and_on_what(tmp_path):
     paper = paper_of(GOOD, seeds=1)
     run(paper, tmp_path)
     (record,) = read_records(records_path(tmp_path, paper))
-    assert record["task"] == {"data": "iris", "split": GOOD.split, "method": "supervised", "params": GOOD.params}
+    assert record["task"] == {
+        "data": "iris",
+        "split": GOOD.split,
+        "method": "supervised",
+        "params": GOOD.params,
+    }
     assert 0.8 < record["measures"]["accuracy"] <= 1
-    assert record["measures"]["accuracy"] == run_cell(Cell(GOOD, 0))["measures"]["accuracy"]  # in this process too
+    assert (
+        record["measures"]["accuracy"] == run_cell(Cell(GOOD, 0))["measures"]["accuracy"]
+    )  # in this process too
     assert record["measures"]["seconds"] > 0
     assert record["measures"].get("peak_rss_mib", 11) > 10
     assert set(record["versions"]) >= {"python", "numpy", "semisvm"}
@@ -81,7 +96,7 @@ def test_a_record_holds_what_ran_how_it_went_and_on_what(tmp_path):
 def test_a_cell_that_raises_is_recorded_and_the_others_go_on(tmp_path):
     ending = run(paper_of(BAD, GOOD, seeds=1), tmp_path)
     assert (ending.done, ending.failed, ending.is_complete) == (1, 1, False)
-    (failed, done) = read_records(records_path(tmp_path, paper_of()))
+    failed, done = read_records(records_path(tmp_path, paper_of()))
     assert (failed["outcome"], done["outcome"]) == ("failed", "done")
     assert "C" in failed["why"]
 
@@ -92,7 +107,9 @@ def test_what_can_not_run_here_is_recorded_once_with_the_remedy(tmp_path, monkey
     ending = run(paper, tmp_path)
     assert (ending.done, ending.not_runnable, ending.is_complete) == (0, 1, False)
     run(paper, tmp_path)
-    hindered = [r for r in read_records(records_path(tmp_path, paper)) if r["outcome"] == "not runnable"]
+    hindered = [
+        r for r in read_records(records_path(tmp_path, paper)) if r["outcome"] == "not runnable"
+    ]
     assert len(hindered) == 1
     assert "SEMISVM_DATA" in hindered[0]["why"]
     assert "ptsvm/tutorial.csv" in hindered[0]["why"]

@@ -47,7 +47,14 @@ def bayes_classifier(name, X, **design):
 
 @pytest.mark.parametrize(
     ("name", "design"),
-    [("A1", {}), ("A2", {}), ("A2", {"variance": 2.0}), ("B1", {}), ("B2", {}), ("B2", {"noise": 1.0})],
+    [
+        ("A1", {}),
+        ("A2", {}),
+        ("A2", {"variance": 2.0}),
+        ("B1", {}),
+        ("B2", {}),
+        ("B2", {"noise": 1.0}),
+    ],
 )
 def test_the_best_classifier_reaches_its_bayes_rate_on_a_large_draw(name, design):
     X, y = simulate(name, MANY, rng(), **design)

@@ -1,4 +1,6 @@
-"""The benchmarks of one version next to another, and of ours next to LIBSVM and oneDAL: plans and tables."""
+"""The benchmarks of one version next to another, and of ours next to LIBSVM and oneDAL: plans
+and tables.
+"""
 
 import numpy as np
 import pytest
@@ -19,7 +21,9 @@ def test_the_parameters_of_every_task_are_those_of_its_estimator(task):
 
 @pytest.mark.parametrize("made", [np.asarray, sparse.csr_matrix])
 def test_rows_are_written_and_read_as_they_are(monkeypatch, tmp_path, made):
-    X, y, truth = made(np.eye(3)), np.array([0, 1, -1]), np.array([0, 1, 1])
+    X = made(np.eye(3))
+    y = np.array([0, 1, -1])
+    truth = np.array([0, 1, 1])
     monkeypatch.setattr(transductive, "load_rows", lambda name: (X, y, truth))
     path = str(tmp_path / "rows.npz")
     methods.write_rows("documents", path)
@@ -38,10 +42,28 @@ def test_another_version_than_the_one_on_the_path_is_not_measured(monkeypatch):
 def test_versions_are_compared_by_ratios_and_a_failed_run_has_none():
     took = {"cpu_s": 2.0, "wall_s": 1.0, "rss_peak_mib": 400.0, "wrong": 0.125}
     faster = {"cpu_s": 0.5, "wall_s": 0.5, "rss_peak_mib": 200.0, "wrong": 0.12}
-    found = {("a", "before"): took, ("a", "now"): faster, ("b", "before"): None, ("b", "now"): faster}
+    found = {
+        ("a", "before"): took,
+        ("a", "now"): faster,
+        ("b", "before"): None,
+        ("b", "now"): faster,
+    }
     text = render_versions(found)
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
-    assert cells[2] == ["a", "2", "0.5", "0.25", "1", "0.5", "0.50", "400", "200", "0.50", "12.5%", "12.0%"]
+    assert cells[2] == [
+        "a",
+        "2",
+        "0.5",
+        "0.25",
+        "1",
+        "0.5",
+        "0.50",
+        "400",
+        "200",
+        "0.50",
+        "12.5%",
+        "12.0%",
+    ]
     assert cells[3] == ["b", "", "0.5", "", "", "0.5", "", "", "200", "", "", "12.0%"]
     assert text.endswith("CPU-s 0.25 (most 0.25), seconds 0.50 (most 0.50), MiB 0.50 (most 0.50).")
 

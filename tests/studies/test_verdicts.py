@@ -14,7 +14,11 @@ OTHER = Task("iris", "supervised", {"train": 100, "hidden": 0.9}, {"C": 10.0})
 
 def records(values, *, measure="accuracy", task=TASK, outcome="done", why=""):
     made = [done_record(task, seed, {measure: value}) for seed, value in enumerate(values)]
-    return made if outcome == "done" else [record | {"outcome": outcome, "why": why} for record in made]
+    return (
+        made
+        if outcome == "done"
+        else [record | {"outcome": outcome, "why": why} for record in made]
+    )
 
 
 def verdict_of(values, reference, *, measure="accuracy", **line):
@@ -58,13 +62,24 @@ def test_the_mean_over_seeds_is_judged_and_not_any_single_one():
 )
 def test_a_single_draw_is_judged_by_our_range_of_draws(published, expected):
     errors = [50, 50, 100, 150, 150]
-    assert verdict_of(errors, Reference(published, kind="draw", scale=600), measure="errors") == expected
+    assert (
+        verdict_of(errors, Reference(published, kind="draw", scale=600), measure="errors")
+        == expected
+    )
 
 
 def test_a_single_draw_near_our_median_is_reproduced_when_our_range_is_a_point():
-    assert verdict_of([100.0] * 3, Reference(112, kind="draw", scale=600), measure="errors") == "reproduced"
-    assert verdict_of([100.0] * 3, Reference(124, kind="draw", scale=600), measure="errors") == "close"
-    assert verdict_of([100.0] * 3, Reference(125, kind="draw", scale=600), measure="errors") == "differs"
+    assert (
+        verdict_of([100.0] * 3, Reference(112, kind="draw", scale=600), measure="errors")
+        == "reproduced"
+    )
+    assert (
+        verdict_of([100.0] * 3, Reference(124, kind="draw", scale=600), measure="errors") == "close"
+    )
+    assert (
+        verdict_of([100.0] * 3, Reference(125, kind="draw", scale=600), measure="errors")
+        == "differs"
+    )
 
 
 def test_counts_without_a_spread_are_judged_as_shares_of_the_rows_counted():
@@ -88,9 +103,17 @@ def test_a_median_is_not_moved_by_a_collapse():
 
 
 def test_a_sampled_expectation_is_met_within_three_standard_errors_of_both_means():
-    values = [90.0, 110.0] * 8  # mean 100, standard deviation 10.3 over 16: error 2.58; theirs 10 / sqrt(25) = 2
+    values = [
+        90.0,
+        110.0,
+    ] * 8  # mean 100, standard deviation 10.3 over 16: error 2.58; theirs 10 / sqrt(25) = 2
     error = (summarize(values).sd ** 2 / 16 + 4) ** 0.5
-    for distance, expected in ((2.99, "reproduced"), (3.01, "close"), (5.99, "close"), (6.01, "differs")):
+    for distance, expected in (
+        (2.99, "reproduced"),
+        (3.01, "close"),
+        (5.99, "close"),
+        (6.01, "differs"),
+    ):
         reference = Reference(100 + distance * error, 10.0, "sampled", repeats=25)
         assert verdict_of(values, reference, measure="cost") == expected
     loose = Reference(120.0, 10.0, "sampled", repeats=25, least=20.0)
@@ -101,7 +124,10 @@ def test_a_bound_is_kept_or_not():
     assert verdict_of([9.0], Reference(9, kind="at least"), measure="wins") == "reproduced"
     assert verdict_of([8.0], Reference(9, kind="at least"), measure="wins") == "differs"
     assert verdict_of([1.2], Reference(1.2, kind="at most")) == "reproduced"
-    assert verdict_of([1.0, 1.0, 50.0], Reference(1.2, kind="at most"), measure="seconds") == "reproduced"  # the median
+    assert (
+        verdict_of([1.0, 1.0, 50.0], Reference(1.2, kind="at most"), measure="seconds")
+        == "reproduced"
+    )  # the median
 
 
 @pytest.mark.parametrize(
@@ -114,7 +140,9 @@ def test_a_bound_is_kept_or_not():
         (0.945, "differs", True),
     ],
 )
-def test_a_verdict_is_firm_if_a_tolerance_that_is_a_third_smaller_gives_the_same(ours, verdict, firm):
+def test_a_verdict_is_firm_if_a_tolerance_that_is_a_third_smaller_gives_the_same(
+    ours, verdict, firm
+):
     assert judge(summarize([ours]), Reference(0.9))[0] == verdict
     assert is_firm(summarize([ours]), Reference(0.9)) == firm
 
@@ -142,7 +170,8 @@ def test_above_the_hard_bound_nothing_is_reproduced():
 
 def test_a_difference_is_taken_seed_by_seed_over_the_seeds_both_have():
     line = Line("t", "s", "m", "accuracy", TASK, Reference(0.1, 0.01, "tolerance"), against=OTHER)
-    ours, theirs = records([0.9, 0.8, 0.7]), records([0.8, 0.7], task=OTHER)
+    ours = records([0.9, 0.8, 0.7])
+    theirs = records([0.8, 0.7], task=OTHER)
     (comparison,) = compare_records([line], ours + theirs)
     assert comparison.summary.n == 2
     assert comparison.summary.mean == pytest.approx(0.1)
@@ -151,12 +180,16 @@ def test_a_difference_is_taken_seed_by_seed_over_the_seeds_both_have():
 
 def test_what_did_not_run_says_so_and_is_never_judged():
     line = Line("t", "s", "m", "accuracy", TASK, Reference(0.9))
-    nothing, failed = (
-        compare_records([line], []),
-        compare_records([line], records([0], outcome="failed", why="it broke")),
+    nothing = compare_records([line], [])
+    failed = compare_records([line], records([0], outcome="failed", why="it broke"))
+    never = compare_records(
+        [Line("t", "s", "m", "accuracy", None, Reference(0.9), why="no such method")], []
     )
-    never = compare_records([Line("t", "s", "m", "accuracy", None, Reference(0.9), why="no such method")], [])
-    assert [c.verdict for c in nothing + failed + never] == ["pending", "not runnable", "not runnable"]
+    assert [c.verdict for c in nothing + failed + never] == [
+        "pending",
+        "not runnable",
+        "not runnable",
+    ]
     assert [c.why for c in nothing + failed + never] == ["", "it broke", "no such method"]
     assert all(c.difference is None for c in nothing + failed + never)
 
@@ -174,7 +207,9 @@ def test_without_a_reference_or_with_one_for_show_a_line_is_measured():
 
 
 def test_verdicts_are_counted_in_the_order_of_the_vocabulary():
-    lines = [Line("t", "s", str(value), "accuracy", TASK, Reference(value)) for value in (0.5, 0.9, 0.88)]
+    lines = [
+        Line("t", "s", str(value), "accuracy", TASK, Reference(value)) for value in (0.5, 0.9, 0.88)
+    ]
     counts = count_verdicts(compare_records(lines, records([0.9])))
     assert counts == {"reproduced": 2, "differs": 1}
     assert [word for word in VERDICTS if word in counts] == list(counts)

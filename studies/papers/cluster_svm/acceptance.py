@@ -1,7 +1,9 @@
-"""What a correct implementation gives on cluster-SVM's sets: our own expectations, each with its tolerance.
+"""What a correct implementation gives on cluster-SVM's sets: our own expectations, each with its
+tolerance.
 
-They were measured with prototypes (at least 40 repetitions) and are not published values. Most lines use the same
-cells as the tables; the last ones tune the supervised and the proposed method over one grid and take the difference.
+They were measured with prototypes (at least 40 repetitions) and are not published values. Most
+lines use the same cells as the tables; the last ones tune the supervised and the proposed method
+over one grid and take the difference.
 """
 
 from __future__ import annotations
@@ -33,11 +35,51 @@ Triple = tuple[float, float, float]
 # model, design, label, method, parameters, expected at .80 .90 .95 hidden, tolerances
 SIMULATED: tuple[tuple[str, dict[str, float], str, str, dict[str, Any], Triple, Triple], ...] = (
     ("A1", {}, "SVM", "supervised", LINEAR, (0.923, 0.907, 0.876), (0.012, 0.015, 0.025)),
-    ("A1", {}, "self-training", "self-training", LINEAR, (0.930, 0.918, 0.884), (0.012, 0.015, 0.03)),
-    ("A1", {}, "Gaussian mixture", "mixture", DIAGONAL, (0.939, 0.939, 0.939), (0.006, 0.006, 0.006)),
-    ("A1", {}, "proposed, k=2", "cluster", linear_cluster(2, C=0.01), (0.935, 0.935, 0.935), (0.008, 0.008, 0.008)),
-    ("A1", {}, "proposed, k=5", "cluster", linear_cluster(5), (0.923, 0.917, 0.89), (0.012, 0.015, 0.03)),
-    ("A2", {"variance": 2.0}, "SVM", "supervised", LINEAR, (0.891, 0.854, 0.782), (0.015, 0.02, 0.04)),
+    (
+        "A1",
+        {},
+        "self-training",
+        "self-training",
+        LINEAR,
+        (0.930, 0.918, 0.884),
+        (0.012, 0.015, 0.03),
+    ),
+    (
+        "A1",
+        {},
+        "Gaussian mixture",
+        "mixture",
+        DIAGONAL,
+        (0.939, 0.939, 0.939),
+        (0.006, 0.006, 0.006),
+    ),
+    (
+        "A1",
+        {},
+        "proposed, k=2",
+        "cluster",
+        linear_cluster(2, C=0.01),
+        (0.935, 0.935, 0.935),
+        (0.008, 0.008, 0.008),
+    ),
+    (
+        "A1",
+        {},
+        "proposed, k=5",
+        "cluster",
+        linear_cluster(5),
+        (0.923, 0.917, 0.89),
+        (0.012, 0.015, 0.03),
+    ),
+    (
+        "A2",
+        {"variance": 2.0},
+        "SVM",
+        "supervised",
+        LINEAR,
+        (0.891, 0.854, 0.782),
+        (0.015, 0.02, 0.04),
+    ),
     (
         "A2",
         {"variance": 2.0},
@@ -56,7 +98,15 @@ SIMULATED: tuple[tuple[str, dict[str, float], str, str, dict[str, Any], Triple, 
         (0.897, 0.876, 0.865),
         (0.015, 0.02, 0.04),
     ),
-    ("A2", {"variance": 2.0}, "Gaussian mixture", "mixture", DIAGONAL, (0.915, 0.915, 0.90), (0.01, 0.01, 0.03)),
+    (
+        "A2",
+        {"variance": 2.0},
+        "Gaussian mixture",
+        "mixture",
+        DIAGONAL,
+        (0.915, 0.915, 0.90),
+        (0.01, 0.01, 0.03),
+    ),
     ("B1", {}, "SVM, linear", "supervised", PLAIN, (0.51, 0.51, 0.51), (0.02, 0.02, 0.02)),
     ("B1", {}, "SVM, RBF", "supervised", RBF, (0.585, 0.575, 0.547), (0.015, 0.02, 0.025)),
     (
@@ -87,9 +137,27 @@ SIMULATED: tuple[tuple[str, dict[str, float], str, str, dict[str, Any], Triple, 
         (0.856, 0.815, 0.728),
         (0.025, 0.03, 0.04),
     ),
-    ("B2", {"noise": 1.0}, "SVM, RBF", "supervised", RBF, (0.523, 0.507, 0.460), (0.015, 0.02, 0.025)),
+    (
+        "B2",
+        {"noise": 1.0},
+        "SVM, RBF",
+        "supervised",
+        RBF,
+        (0.523, 0.507, 0.460),
+        (0.015, 0.02, 0.025),
+    ),
 )
-IRIS_ROWS = ((100, 0.7), (100, 0.8), (100, 0.9), (75, 0.7), (75, 0.8), (75, 0.9), (50, 0.7), (50, 0.8), (50, 0.9))
+IRIS_ROWS = (
+    (100, 0.7),
+    (100, 0.8),
+    (100, 0.9),
+    (75, 0.7),
+    (75, 0.8),
+    (75, 0.9),
+    (50, 0.7),
+    (50, 0.8),
+    (50, 0.9),
+)
 IRIS_SVM = (0.963, 0.946, 0.884, 0.948, 0.931, 0.877, 0.928, 0.900, 0.828)
 IRIS_PROPOSED = (0.953, 0.933, 0.894, 0.931, 0.916, 0.873, 0.919, 0.891, 0.839)
 # proposed less supervised, both tuned over the same grid, 95% hidden
@@ -103,14 +171,23 @@ DIFFERENCES: tuple[tuple[str, dict[str, float], float, float], ...] = (
 def acceptance() -> Table:
     """Return the expectations on cells that the tables run as well."""
     lines = [*_simulated(), *_iris(), *_wdbc()]
-    return Table("acceptance", "What a correct implementation gives (ours, not the paper's)", tuple(lines), 100, 4)
+    return Table(
+        "acceptance",
+        "What a correct implementation gives (ours, not the paper's)",
+        tuple(lines),
+        100,
+        4,
+    )
 
 
 def tuning() -> Table:
     """Return the differences under symmetric tuning."""
     lines = []
     for model, design, value, tolerance in DIFFERENCES:
-        tasks = {method: simulated(model, 0.95, method, params, **design) for method, params in tuned(model).items()}
+        tasks = {
+            method: simulated(model, 0.95, method, params, **design)
+            for method, params in tuned(model).items()
+        }
         setting = f"{_named(model, design)}, 0.95 hidden"
         for method, task in tasks.items():
             label = {"supervised": "SVM, tuned", "cluster": "proposed, tuned"}[method]
@@ -118,9 +195,19 @@ def tuning() -> Table:
         difference = Reference(value, tolerance, "tolerance", SOURCE)
         label = "proposed minus SVM"
         lines.append(
-            Line("tuning", setting, label, "accuracy", tasks["cluster"], difference, against=tasks["supervised"])
+            Line(
+                "tuning",
+                setting,
+                label,
+                "accuracy",
+                tasks["cluster"],
+                difference,
+                against=tasks["supervised"],
+            )
         )
-    return Table("tuning", "Both methods tuned over one grid on the labels (ours)", tuple(lines), 25, 1)
+    return Table(
+        "tuning", "Both methods tuned over one grid on the labels (ours)", tuple(lines), 25, 1
+    )
 
 
 def _named(model: str, design: dict[str, float]) -> str:
@@ -139,13 +226,21 @@ def _simulated() -> Iterator[Line]:
 def _iris() -> Iterator[Line]:
     columns = (
         ("SVM", "supervised", PLAIN, IRIS_SVM, (0.02, 0.03)),
-        ("proposed, k=12, nearest", "cluster", linear_cluster(12, 1.0, "nearest"), IRIS_PROPOSED, (0.025, 0.035)),
+        (
+            "proposed, k=12, nearest",
+            "cluster",
+            linear_cluster(12, 1.0, "nearest"),
+            IRIS_PROPOSED,
+            (0.025, 0.035),
+        ),
     )
     for label, method, params, expected, (usual, at_most_hidden) in columns:
         for (train, hidden), value in zip(IRIS_ROWS, expected, strict=True):
             tolerance = at_most_hidden if hidden == 0.9 else usual
             setting = f"iris {train}:{150 - train}, {hidden:.1f} hidden"
-            yield _expect(setting, label, "accuracy", iris(train, hidden, method, params), value, tolerance)
+            yield _expect(
+                setting, label, "accuracy", iris(train, hidden, method, params), value, tolerance
+            )
 
 
 def _wdbc() -> Iterator[Line]:
@@ -160,7 +255,13 @@ def _wdbc() -> Iterator[Line]:
 
 
 def _expect(
-    setting: str, label: str, measure: str, task: Task, value: float, tolerance: float, bound: float | None = None
+    setting: str,
+    label: str,
+    measure: str,
+    task: Task,
+    value: float,
+    tolerance: float,
+    bound: float | None = None,
 ) -> Line:
     reference = Reference(value, tolerance, "tolerance", SOURCE)
     return Line("acceptance", setting, label, measure, task, reference, bound=bound)

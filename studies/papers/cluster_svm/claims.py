@@ -1,4 +1,6 @@
-"""What cluster-SVM claims in words, as differences seed by seed: the proposed method minus another one."""
+"""What cluster-SVM claims in words, as differences seed by seed: the proposed method minus
+another one.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from studies.papers.cluster_svm.settings import (
 from studies.papers.tasks import Line, Reference, Table
 
 OUTPERFORMS = Reference(0.0, kind="above", source="sections 4.1 and 4.2, 'outperforms'")
-BY_STATISTIC = Reference(0.0, kind="above", source="section 3, 'outperforms the eigenvalue-based one'")
+BY_STATISTIC = Reference(
+    0.0, kind="above", source="section 3, 'outperforms the eigenvalue-based one'"
+)
 FIVE = linear_cluster(5)
 TWENTY = kernel_cluster(20) | ALL_COMPONENTS
 THREE = kernel_cluster(3) | ALL_COMPONENTS
@@ -25,14 +29,32 @@ NOT_CLUSTERS = "an RBF SVM of the labeled rows alone is as good where the classe
 LESS_HIDDEN = "with a fifth of the labels shown there is little left to gain"
 
 # model, design, what is compared, proposed parameters, the other method and its parameters, note
-COMPARED: tuple[tuple[str, dict[str, float], str, dict[str, Any], str, dict[str, Any], str], ...] = (
+COMPARED: tuple[
+    tuple[str, dict[str, float], str, dict[str, Any], str, dict[str, Any], str], ...
+] = (
     ("A1", {}, "proposed (k=5) minus SVM", FIVE, "supervised", LINEAR, LESS_HIDDEN),
     ("A1", {}, "proposed (k=5) minus self-training", FIVE, "self-training", LINEAR, LESS_HIDDEN),
     ("A2", {"variance": 2.0}, "proposed (k=5) minus SVM", FIVE, "supervised", LINEAR, LESS_HIDDEN),
-    ("A2", {"variance": 2.0}, "proposed (k=5) minus self-training", FIVE, "self-training", LINEAR, LESS_HIDDEN),
+    (
+        "A2",
+        {"variance": 2.0},
+        "proposed (k=5) minus self-training",
+        FIVE,
+        "self-training",
+        LINEAR,
+        LESS_HIDDEN,
+    ),
     ("B1", {}, "proposed (k=20) minus SVM, RBF", TWENTY, "supervised", RBF, NOT_CLUSTERS),
     ("B2", {}, "proposed (k=50) minus SVM, RBF", FIFTY, "supervised", RBF, NOT_CLUSTERS),
-    ("B2", {"noise": 1.0}, "proposed (k=20) minus SVM, RBF", TWENTY, "supervised", RBF, NOT_CLUSTERS),
+    (
+        "B2",
+        {"noise": 1.0},
+        "proposed (k=20) minus SVM, RBF",
+        TWENTY,
+        "supervised",
+        RBF,
+        NOT_CLUSTERS,
+    ),
 )
 
 
@@ -53,7 +75,9 @@ def claims() -> Table:
         for hidden in HIDDEN
     ]
     lines += [_components(hidden) for hidden in HIDDEN]
-    return Table("claims", "What the paper claims in words, as differences in accuracy", tuple(lines), 100)
+    return Table(
+        "claims", "What the paper claims in words, as differences in accuracy", tuple(lines), 100
+    )
 
 
 def _components(hidden: float) -> Line:
@@ -69,4 +93,8 @@ def _components(hidden: float) -> Line:
 
 
 def _setting(model: str, design: dict[str, float], hidden: float) -> str:
-    return model + "".join(f", {name} {value:g}" for name, value in design.items()) + f", {hidden:.2f} hidden"
+    return (
+        model
+        + "".join(f", {name} {value:g}" for name, value in design.items())
+        + f", {hidden:.2f} hidden"
+    )

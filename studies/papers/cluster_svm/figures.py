@@ -1,9 +1,11 @@
-"""The two figures of cluster-SVM: computing time against size, and the ROC curve of WDBC, over many splits.
+"""The two figures of cluster-SVM: computing time against size, and the ROC curve of WDBC, over many
+splits.
 
-`say_roc` and `say_timing` say in one sentence which claims of the paper the figures support. Its text claims, about
-time (section 4.3): all times grow linearly in the number of rows; the supervised SVM is the fastest; with a linear
-kernel (A1) the proposed method is faster than the mixture and comparable to self-training; with an RBF kernel (B1) it
-becomes slow. About WDBC (section 5.2): a "much-improved" ROC curve. It prints no numbers.
+`say_roc` and `say_timing` say in one sentence which claims of the paper the figures support. Its
+text claims, about time (section 4.3): all times grow linearly in the number of rows; the supervised
+SVM is the fastest; with a linear kernel (A1) the proposed method is faster than the mixture and
+comparable to self-training; with an RBF kernel (B1) it becomes slow. About WDBC (section 5.2): a
+"much-improved" ROC curve. It prints no numbers.
 """
 
 from __future__ import annotations
@@ -65,7 +67,10 @@ def timing() -> Table:
         for n in SIZES
         for label, (method, params) in columns.items()
     ]
-    alt = "Seconds per fit against the number of rows, both logarithmic, for four methods on A1 and on B1"
+    alt = (
+        "Seconds per fit against the number of rows, both logarithmic, for four methods on A1 and"
+        " on B1"
+    )
     title = "Seconds per fit against the number of rows (Figure 2)"
     return Table("timing", title, tuple(lines), 10, 1, Figure("seconds", alt, say_timing))
 
@@ -83,62 +88,103 @@ def roc() -> Table:
         *_roc_lines(
             "standardized, linear, C=0.01",
             {"kernel": "linear", "C": 0.01},
-            {"k=2": linear_cluster(2, 0.01, "nearest"), "k=20": linear_cluster(20, 0.01, "nearest")},
+            {
+                "k=2": linear_cluster(2, 0.01, "nearest"),
+                "k=20": linear_cluster(20, 0.01, "nearest"),
+            },
             standardize=True,
         ),
-        *_roc_lines("raw, linear, C=1", PLAIN, {"k=5": linear_cluster(5, 1.0, "nearest")}, standardize=False),
+        *_roc_lines(
+            "raw, linear, C=1", PLAIN, {"k=5": linear_cluster(5, 1.0, "nearest")}, standardize=False
+        ),
     ]
     title = "WDBC: area under the test ROC curve over many splits (the paper draws one)"
-    alt = "Mean test ROC curves of WDBC with 10-90% bands: oracle, supervised SVM and the proposed method"
-    return Table("roc", title, tuple(lines), seeds=100, quick_seeds=10, figure=Figure("roc", alt, say_roc))
+    alt = (
+        "Mean test ROC curves of WDBC with 10-90% bands: oracle, supervised SVM and the proposed"
+        " method"
+    )
+    return Table(
+        "roc", title, tuple(lines), seeds=100, quick_seeds=10, figure=Figure("roc", alt, say_roc)
+    )
 
 
 def _roc_lines(
-    setting: str, svm: dict[str, Any], clusters: dict[str, dict[str, Any]], *, standardize: bool, quick: bool = False
+    setting: str,
+    svm: dict[str, Any],
+    clusters: dict[str, dict[str, Any]],
+    *,
+    standardize: bool,
+    quick: bool = False,
 ) -> list[Line]:
-    """Return the areas of each method, and the paper's claim: the proposed method's is above the supervised one's."""
+    """Return the areas of each method, and the paper's claim: the proposed method's is above the
+    supervised one's.
+    """
     supervised = wdbc("supervised", svm, standardize=standardize)
     tasks = {
         "oracle": wdbc("oracle", svm, standardize=standardize),
         "supervised SVM": supervised,
         "self-training": wdbc("self-training", svm, standardize=standardize),
     }
-    proposed = {f"proposed, {name}": wdbc("cluster", how, standardize=standardize) for name, how in clusters.items()}
-    areas = [Line("roc", setting, name, "auc", task, quick=quick) for name, task in (tasks | proposed).items()]
-    return areas + [_claim(setting, name, task, supervised, quick) for name, task in proposed.items()]
+    proposed = {
+        f"proposed, {name}": wdbc("cluster", how, standardize=standardize)
+        for name, how in clusters.items()
+    }
+    areas = [
+        Line("roc", setting, name, "auc", task, quick=quick)
+        for name, task in (tasks | proposed).items()
+    ]
+    return areas + [
+        _claim(setting, name, task, supervised, quick) for name, task in proposed.items()
+    ]
 
 
 def _claim(setting: str, name: str, task: Task, supervised: Task, quick: bool) -> Line:
     claim = Reference(0.0, kind="above", source="section 5.2, 'much-improved'")
     label = f"{name}, minus supervised"
-    return Line("roc", setting, label, "auc", task, claim, against=supervised, note=ONE_SPLIT, quick=quick)
+    return Line(
+        "roc", setting, label, "auc", task, claim, against=supervised, note=ONE_SPLIT, quick=quick
+    )
 
 
 def say_roc(comparisons: Sequence[Comparison]) -> str:
     """Return what the mean areas say about "much-improved"; "" if nothing has run."""
-    claims = [(c, c.summary) for c in comparisons if c.line.against is not None and c.summary is not None]
+    claims = [
+        (c, c.summary) for c in comparisons if c.line.against is not None and c.summary is not None
+    ]
     if not claims:
         return ""
     count = Counter(c.verdict for c, _ in claims)
     splits = sorted({summary.n for _, summary in claims})
     shares = sorted(summary.above for _, summary in claims)
-    gains = [f"{summary.mean:+.3f} ({c.line.setting}; {c.line.method.split(', ')[1]})" for c, summary in claims]
+    gains = [
+        f"{summary.mean:+.3f} ({c.line.setting}; {c.line.method.split(', ')[1]})"
+        for c, summary in claims
+    ]
     return (
-        f'The paper calls the proposed curve "much-improved" over the supervised one, after one split. Over '
-        f"{_range([str(n) for n in splits])} splits the difference of mean areas is {', '.join(gains)}. This supports "
-        f"the claim in {count['reproduced']} of {len(claims)} settings, contradicts it in {count['differs']} and "
+        f'The paper calls the proposed curve "much-improved" over the supervised one, after one'
+        f" split. Over "
+        f"{_range([str(n) for n in splits])} splits the difference of mean areas is"
+        f" {', '.join(gains)}. This supports "
+        f"the claim in {count['reproduced']} of {len(claims)} settings, contradicts it in"
+        f" {count['differs']} and "
         f"leaves it undecided in {count['close']}; the proposed area is the larger one in "
         f"{_range([f'{100 * share:.0f}%' for share in shares])} of the splits."
     )
 
 
 def say_timing(comparisons: Sequence[Comparison]) -> str:
-    """Return which claims of section 4.3 our times support at the largest size; "" if methods are missing."""
+    """Return which claims of section 4.3 our times support at the largest size; "" if methods
+    are missing.
+    """
     times: Times = defaultdict(dict)
     for c in comparisons:
         if c.summary is not None and c.line.task is not None:
             times[c.line.task.data, c.line.method][c.line.task.split["n"]] = c.summary.mean
-    needed = [(data, m) for data in ("A1", "B1") for m in ("SVM", "self-training", "Gaussian mixture", "proposed")]
+    needed = [
+        (data, m)
+        for data in ("A1", "B1")
+        for m in ("SVM", "self-training", "Gaussian mixture", "proposed")
+    ]
     common = set.intersection(*(set(times.get(key, ())) for key in needed))
     if len(common) < 2:
         return ""
@@ -148,22 +194,43 @@ def say_timing(comparisons: Sequence[Comparison]) -> str:
         for word, wanted in (("support", True), ("contradict", False))
         if any(holds is wanted for _, holds in judged)
     ]
-    return f"At {max(common)} rows our times {'; they '.join(sides)}. The paper prints no times to compare with."
+    return (
+        f"At {max(common)} rows our times {'; they '.join(sides)}. The paper prints no times to"
+        " compare with."
+    )
 
 
-def _timing_claims(times: Times, needed: list[tuple[str, str]], sizes: list[int]) -> Iterator[tuple[str, bool]]:
+def _timing_claims(
+    times: Times, needed: list[tuple[str, str]], sizes: list[int]
+) -> Iterator[tuple[str, bool]]:
     last = {key: times[key][sizes[-1]] for key in needed}
-    yield "the supervised SVM is the fastest", all(last[data, "SVM"] <= last[data, method] for data, method in needed)
-    ours, mixture, rival = (last["A1", method] for method in ("proposed", "Gaussian mixture", "self-training"))
-    yield f"proposed is faster than the mixture on A1 ({ours:.2g} s, {mixture:.2g} s)", ours < mixture
+    yield (
+        "the supervised SVM is the fastest",
+        all(last[data, "SVM"] <= last[data, method] for data, method in needed),
+    )
+    ours, mixture, rival = (
+        last["A1", method] for method in ("proposed", "Gaussian mixture", "self-training")
+    )
+    yield (
+        f"proposed is faster than the mixture on A1 ({ours:.2g} s, {mixture:.2g} s)",
+        ours < mixture,
+    )
     alike = max(ours, rival) <= ALIKE * min(ours, rival)
     yield f"proposed is comparable to self-training on A1 ({ours:.2g} s, {rival:.2g} s)", alike
     ours = last["B1", "proposed"]
     others = max(last[key] for key in needed if key[0] == "B1" and key[1] != "proposed")
-    yield f"proposed becomes slow on B1 ({ours:.2g} s, the others at most {others:.2g} s)", ours > others
-    powers = sorted(np.polyfit(np.log(sizes), np.log([times[key][n] for n in sizes]), 1)[0] for key in needed)
+    yield (
+        f"proposed becomes slow on B1 ({ours:.2g} s, the others at most {others:.2g} s)",
+        ours > others,
+    )
+    powers = sorted(
+        np.polyfit(np.log(sizes), np.log([times[key][n] for n in sizes]), 1)[0] for key in needed
+    )
     linear = all(abs(power - 1) <= LINEAR for power in powers)
-    yield f"all times grow linearly (as rows to the power {powers[0]:.1f} to {powers[-1]:.1f})", linear
+    yield (
+        f"all times grow linearly (as rows to the power {powers[0]:.1f} to {powers[-1]:.1f})",
+        linear,
+    )
 
 
 def _range(ordered: list[str]) -> str:

@@ -1,7 +1,7 @@
 """The tasks of cluster-SVM: which parameters give which column, as printed and as they reproduce.
 
-The paper says little about its parameters. Those below were found by search afterward: evidence of what its
-authors did, not proof. `hidden` is its alpha, the share of hidden labels.
+The paper says little about its parameters. Those below were found by search afterward: evidence of
+what its authors did, not proof. `hidden` is its alpha, the share of hidden labels.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ LINEAR = {"kernel": "linear", "C": "cv"}
 RBF = {"kernel": "rbf", "gamma": "median", "C": 10.0}
 PLAIN = {"kernel": "linear", "C": 1.0}
 N_CLASSES = {"A1": 2, "A2": 3, "B1": 2, "B2": 3}
-# What reproduces the tables: one random start of k-means, and every component above 1e-8 of the first is tested.
+# What reproduces the tables: one random start of k-means, and every component above 1e-8 of the
+# first is tested.
 ONE_START = {"starts": 1}
 ALL_COMPONENTS = {"least_eigenvalue": 1e-8, "n_components": 200, "eigen_solver": "exact"}
 
@@ -26,19 +27,38 @@ def split(hidden: float, **design: Any) -> dict[str, Any]:
     return {"hidden": hidden} | {name: value for name, value in design.items() if value is not None}
 
 
-def linear_cluster(k: int | list[int], C: Any = "cv", empty: str = "random", **more: Any) -> dict[str, Any]:
+def linear_cluster(
+    k: int | list[int], C: Any = "cv", empty: str = "random", **more: Any
+) -> dict[str, Any]:
     """Return the parameters of Algorithm 2: k-means on the rows, then a linear SVM."""
-    return {"embed": None, "kernel": "linear", "n_clusters": k, "C": C, "empty": empty} | ONE_START | more
+    return (
+        {"embed": None, "kernel": "linear", "n_clusters": k, "C": C, "empty": empty}
+        | ONE_START
+        | more
+    )
 
 
-def kernel_cluster(k: int | list[int], C: Any = 1.0, empty: str = "random", **more: Any) -> dict[str, Any]:
-    """Return the parameters of Algorithm 3: kernel PCA, k-means on the chosen components, then an RBF SVM."""
-    how = {"embed": "kernel_pca", "kernel": "rbf", "gamma": "median", "n_clusters": k, "C": C, "empty": empty}
+def kernel_cluster(
+    k: int | list[int], C: Any = 1.0, empty: str = "random", **more: Any
+) -> dict[str, Any]:
+    """Return the parameters of Algorithm 3: kernel PCA, k-means on the chosen components, then
+    an RBF SVM.
+    """
+    how = {
+        "embed": "kernel_pca",
+        "kernel": "rbf",
+        "gamma": "median",
+        "n_clusters": k,
+        "C": C,
+        "empty": empty,
+    }
     return how | ONE_START | more
 
 
 def tuned(name: str) -> dict[str, dict[str, Any]]:
-    """Return supervised and proposed parameters searched over the same grid, the proposed method over k as well."""
+    """Return supervised and proposed parameters searched over the same grid, the proposed method
+    over k as well.
+    """
     n_classes = N_CLASSES[name]
     if name.startswith("A"):
         clusters = linear_cluster([n_classes, 5, 10], C=LINEAR_C, empty="nearest", starts=3)

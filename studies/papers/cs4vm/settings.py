@@ -1,7 +1,7 @@
 """The tasks of CS4VM: its sets, its costs, and the parameters that its numbers fit.
 
-Which class is positive, how many of the ten labels are, C of the ground truth and of TSVM were chosen by fit to the
-published tables; see `samples` for the scaling and the halves.
+Which class is positive, how many of the ten labels are, C of the ground truth and of TSVM were
+chosen by fit to the published tables; see `samples` for the scaling and the halves.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ COSTS = ("2", "5", "10", "U")  # of a missed positive; U: drawn from U[0, 1000]
 
 @dataclass(frozen=True)
 class CostedSet:
-    """A set of the paper: its name there and here, positives among the ten labels, and what is wrong with our copy."""
+    """A set of the paper: its name there and here, positives among the ten labels, and what is
+    wrong with our copy.
+    """
 
     name: str
     data: str
@@ -30,8 +32,13 @@ class CostedSet:
         return not self.doubt
 
 
-GUESSED = "the pair of classes is inferred and the features are the raw ones: a guess at the authors' file"
-VEHICLE = GUESSED + "; bus against saab does not fit at all, so it is another pair or another projection"
+GUESSED = (
+    "the pair of classes is inferred and the features are the raw ones: a guess at the authors'"
+    " file"
+)
+VEHICLE = (
+    GUESSED + "; bus against saab does not fit at all, so it is another pair or another projection"
+)
 SETS = (
     CostedSet("House-votes", "house-votes", 5),
     CostedSet("Clean1", "clean1", 5),
@@ -53,7 +60,16 @@ SETS = (
     CostedSet("Sat", "sat", 5, GUESSED),
 )
 BY_NAME = {entry.name: entry for entry in SETS}
-QUICK_SETS = ("Heart", "House", "Wdbc", "Diabetes", "Ionosphere", "Liver", "Heart-statlog", "House-votes")
+QUICK_SETS = (
+    "Heart",
+    "House",
+    "Wdbc",
+    "Diabetes",
+    "Ionosphere",
+    "Liver",
+    "Heart-statlog",
+    "House-votes",
+)
 
 CS4VM = LINEAR | {"C_unlabeled": 0.1, "guard": False}
 # column: method and parameters. The paper's five, then ours.

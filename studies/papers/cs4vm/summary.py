@@ -1,7 +1,9 @@
-"""What the cells of Tables 1 and 2 say together: how near the paper, who beats whom, and how constants compare.
+"""What the cells of Tables 1 and 2 say together: how near the paper, who beats whom, and how
+constants compare.
 
-Over the 15 faithful sets and the four costs each column has a ratio, our mean over the published one, and a z: the
-difference of the means over its standard error, which counts both samples. Pure sampling noise has mean |z| 0.80.
+Over the 15 faithful sets and the four costs each column has a ratio, our mean over the published
+one, and a z: the difference of the means over its standard error, which counts both samples. Pure
+sampling noise has mean |z| 0.80.
 """
 
 from __future__ import annotations
@@ -63,19 +65,34 @@ def derive(results: Results, quick: bool) -> list[Comparison]:
 
 
 def explain(results: Results, quick: bool) -> str:
-    """Return wins, ties and losses of CS4VM at each cost by both tests, and the paper's; "" if quick."""
+    """Return wins, ties and losses of CS4VM at each cost by both tests, and the paper's; "" if
+    quick.
+    """
     rows = []
     for label, column, measure in OPPONENTS:
         for test, corrected in (("paired t", False), ("Nadeau-Bengio", True)):
-            counts = [count_wins(results, ALL, c, "CS4VM", column, measure, corrected=corrected) for c in COSTS]
+            counts = [
+                count_wins(results, ALL, c, "CS4VM", column, measure, corrected=corrected)
+                for c in COSTS
+            ]
             rows.append([label, test, *("" if count is None else str(count) for count in counts)])
         paper = [published.WINS.get(cost, {}).get(label) for cost in COSTS]
         if any(paper):
-            rows.append([label, "the paper, 20 sets", *("/".join(map(str, w)) if w else "-" for w in paper)])
-    if quick or all(cell == "" for row in rows for cell in row[2:] if row[1] != "the paper, 20 sets"):
+            rows.append(
+                [label, "the paper, 20 sets", *("/".join(map(str, w)) if w else "-" for w in paper)]
+            )
+    if quick or all(
+        cell == "" for row in rows for cell in row[2:] if row[1] != "the paper, 20 sets"
+    ):
         return ""
-    head = ["CS4VM against", "test", *(f"cost {cost if cost != 'U' else 'U[0, 1000]'}" for cost in COSTS)]
-    text = f"Wins/ties/losses of CS4VM over {len(ALL)} sets, at 95%.\n\n" + markdown_table(head, rows)
+    head = [
+        "CS4VM against",
+        "test",
+        *(f"cost {cost if cost != 'U' else 'U[0, 1000]'}" for cost in COSTS),
+    ]
+    text = f"Wins/ties/losses of CS4VM over {len(ALL)} sets, at 95%.\n\n" + markdown_table(
+        head, rows
+    )
     return text + "\n\n" + _relative(results)
 
 
@@ -85,12 +102,19 @@ def _relative(results: Results) -> str:
     for label, column, measure in _relative_columns():
         ratios = [_ratio_to_supervised(results, cost, column, measure) for cost in COSTS]
         rows.append([label, *("" if ratio is None else f"{ratio:.2f}" for ratio in ratios)])
-    head = ["cost relative to CS-SVM", *(f"cost {cost if cost != 'U' else 'U[0, 1000]'}" for cost in COSTS)]
-    return f"Geometric means over the {len(ALL)} sets, of mean cost + 1:\n\n" + markdown_table(head, rows)
+    head = [
+        "cost relative to CS-SVM",
+        *(f"cost {cost if cost != 'U' else 'U[0, 1000]'}" for cost in COSTS),
+    ]
+    return f"Geometric means over the {len(ALL)} sets, of mean cost + 1:\n\n" + markdown_table(
+        head, rows
+    )
 
 
 def _relative_columns() -> list[tuple[str, str, str]]:
-    columns = dict.fromkeys(["CS4VM", "ground truth CS-SVM", *(column for _, column, _ in OPPONENTS[1:5])])
+    columns = dict.fromkeys(
+        ["CS4VM", "ground truth CS-SVM", *(column for _, column, _ in OPPONENTS[1:5])]
+    )
     return [(column, column, "cost") for column in columns] + list(OPPONENTS[5:])
 
 
@@ -110,7 +134,9 @@ def _excess(name: str, cost: str, column: str, measure: str) -> Number:
 
 
 def _ratio_to_supervised(results: Results, cost: str, column: str, measure: str) -> float | None:
-    """Return the geometric mean of ratios, each over the seeds of the column, all of which CS-SVM must have."""
+    """Return the geometric mean of ratios, each over the seeds of the column, all of which
+    CS-SVM must have.
+    """
     logs = []
     for name in ALL:
         ours = cost_of(results, name, cost, column, measure)
@@ -121,11 +147,14 @@ def _ratio_to_supervised(results: Results, cost: str, column: str, measure: str)
     return float(np.exp(np.mean(logs)))
 
 
-def _nearness(results: Results, names: tuple[str, ...], costs: tuple[str, ...]) -> Iterator[Comparison]:
+def _nearness(
+    results: Results, names: tuple[str, ...], costs: tuple[str, ...]
+) -> Iterator[Comparison]:
     theirs = published.costs()
     setting = f"{len(names)} sets, cost {', '.join(costs)}"
     for column, (most_z, least_share) in JUDGED.items():
-        ratios, z = [], []
+        ratios = []
+        z = []
         for name in names:
             for cost in costs:
                 ours = cost_of(results, name, cost, column)
@@ -142,7 +171,9 @@ def _nearness(results: Results, names: tuple[str, ...], costs: tuple[str, ...]) 
         at_most = Reference(most_z, kind="at most", source=SOURCE)
         yield _judged(setting, column, "mean |z| against the paper", float(np.mean(z)), at_most)
         at_least = Reference(least_share, kind="at least", source=SOURCE)
-        yield _judged(setting, column, "share of |z| below 2", float(np.mean(np.array(z) < 2)), at_least)
+        yield _judged(
+            setting, column, "share of |z| below 2", float(np.mean(np.array(z) < 2)), at_least
+        )
 
 
 def _wins(results: Results) -> Iterator[Comparison]:
@@ -157,10 +188,14 @@ def _wins(results: Results) -> Iterator[Comparison]:
     count = count_wins(results, ALL, "U", "CS4VM", "guarded CS-SVM")
     if count is not None:
         none = Reference(0, kind="at most", source=SOURCE)
-        yield _judged(f"{len(ALL)} sets, cost U", "CS4VM against guarded CS-SVM", "wins", count.wins, none)
+        yield _judged(
+            f"{len(ALL)} sets, cost U", "CS4VM against guarded CS-SVM", "wins", count.wins, none
+        )
 
 
-def _judged(setting: str, method: str, measure: str, value: float, reference: Reference) -> Comparison:
+def _judged(
+    setting: str, method: str, measure: str, value: float, reference: Reference
+) -> Comparison:
     """Return a comparison of one number that is made from many cells."""
     line = Line("summary", setting, method, measure, None, reference, quick=True)
     made = summarize([value])

@@ -13,14 +13,20 @@ REPEATS = {"table-1": 100, "table-2": 30}  # as in the paper
 QUICK_REPEATS = 10
 QUICK_COSTS = ("2", "10")
 BESIDE = ("guarded CS-SVM", "guarded CS4VM")
-CONSTANTS = {"always positive": "cost_positive", "the cheaper constant, by the labels": "cost_constant"}
+CONSTANTS = {
+    "always positive": "cost_positive",
+    "the cheaper constant, by the labels": "cost_constant",
+}
 LAPLACIAN = (
-    "the paper says nothing about graph or weight, and its column mixes always positive with always negative in equal "
-    "shares at every cost, which no SVM with a correct bias gives"
+    "the paper says nothing about graph or weight, and its column mixes always positive with always"
+    " negative in equal shares at every cost, which no SVM with a correct bias gives"
 )
 REBUILT = "the authors' projected file is not public; ours is rebuilt by principal components"
 LOCAL_MINIMA = "TSVM ends in local minima, and another implementation ends in others"
-BUSY = "a few milliseconds on a machine that was busy at the time; the lower end of the range is within the bound"
+BUSY = (
+    "a few milliseconds on a machine that was busy at the time; the lower end of the range is"
+    " within the bound"
+)
 TSVM_SLACK = 0.15
 # seconds of a whole fit that were promised: column, sets, bound
 PROMISED = (
@@ -39,7 +45,10 @@ def cost_tables() -> list[Table]:
         "table-1": "Total cost on the test half, that of a missed positive drawn from U[0, 1000]",
         "table-2": "Total cost on the test half at 2, 5 and 10 for a missed positive",
     }
-    return [Table(name, titles[name], tuple(lines[name]), REPEATS[name], QUICK_REPEATS) for name in titles]
+    return [
+        Table(name, titles[name], tuple(lines[name]), REPEATS[name], QUICK_REPEATS)
+        for name in titles
+    ]
 
 
 def expected() -> Table:
@@ -64,7 +73,10 @@ def expected() -> Table:
                     seeds=seeds,
                 )
             )
-    title = "The same cells and the means of our prototypes, within three standard errors (ours, not the paper's)"
+    title = (
+        "The same cells and the means of our prototypes, within three standard errors (ours, not"
+        " the paper's)"
+    )
     return Table("expected", title, tuple(lines), REPEATS["table-1"], QUICK_REPEATS)
 
 
@@ -82,7 +94,17 @@ def table_3() -> Table:
             reference = Reference(bound, kind="at most", source="our notes")
             mark, steady = "promised", False
             lines.append(
-                Line("table-3", name, method, "seconds", timed, reference, mark=mark, note=BUSY, steady=steady)
+                Line(
+                    "table-3",
+                    name,
+                    method,
+                    "seconds",
+                    timed,
+                    reference,
+                    mark=mark,
+                    note=BUSY,
+                    steady=steady,
+                )
             )
     return Table("table-3", "Seconds per fit with ten labels", tuple(lines), 10, 1)
 
@@ -107,16 +129,25 @@ def _doubt(name: str, method: str) -> str:
 
 
 def _lines(cost: str, name: str, values: dict[str, tuple[float, float]]) -> Iterator[Line]:
-    table, setting = _table(cost), _setting(cost, name)
+    table = _table(cost)
+    setting = _setting(cost, name)
     for column in METHODS:
         reference = (
-            Reference(*values[column], source=table.replace("-", " ").capitalize()) if column in values else None
+            Reference(*values[column], source=table.replace("-", " ").capitalize())
+            if column in values
+            else None
         )
-        note = LAPLACIAN if column == "Laplacian SVM" else _doubt(name, column) or (REBUILT if name == "Wdbc" else "")
+        note = (
+            LAPLACIAN
+            if column == "Laplacian SVM"
+            else _doubt(name, column) or (REBUILT if name == "Wdbc" else "")
+        )
         seeds = REPEATS["table-2"] if column in SELDOM else None
         quick = _is_quick(cost, name, column)
         cell = task(name, cost, column)
-        yield Line(table, setting, column, "cost", cell, reference, note=note, quick=quick, seeds=seeds)
+        yield Line(
+            table, setting, column, "cost", cell, reference, note=note, quick=quick, seeds=seeds
+        )
     for label, measure in CONSTANTS.items():
         quick = _is_quick(cost, name, "CS-SVM")
         yield Line(table, setting, label, measure, task(name, cost, "CS-SVM"), quick=quick)

@@ -1,10 +1,12 @@
 """Win, tie, loss: on how many sets one method costs significantly less than another.
 
-A set is a win if the mean difference of costs, seed by seed, is below 0 with a two-sided p-value under 5%.
+A set is a win if the mean difference of costs, seed by seed, is below 0 with a two-sided p-value
+under 5%.
 
-    paired t           the paper's test: variance s^2 / R over R repetitions. Repetitions are halves of the same rows,
-                       so they are not independent, and it finds too much
-    Nadeau-Bengio      the same with variance s^2 (1/R + n_test / n_train), which for halves is s^2 (1/R + 1)
+    paired t           the paper's test: variance s^2 / R over R repetitions. Repetitions are halves
+                       of the same rows, so they are not independent, and it finds too much
+    Nadeau-Bengio      the same with variance s^2 (1/R + n_test / n_train), which for halves is s^2
+                       (1/R + 1)
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ class Wins(NamedTuple):
         return "/".join(map(str, self))
 
 
-def cost_of(results: Results, name: str, cost: str, column: str, measure: str = "cost") -> Summary | None:
+def cost_of(
+    results: Results, name: str, cost: str, column: str, measure: str = "cost"
+) -> Summary | None:
     """Return the summary of a column's costs on a set; None if it has not run."""
     return results.summary(Number(task(name, cost, column), measure))
 
@@ -66,7 +70,9 @@ def count_wins(
 
 
 def sign_of_difference(differences: Summary, overlap: float = 0.0) -> int:
-    """Return -1, 0 or 1: significantly below 0, undecided, above; `overlap` is n_test / n_train of the correction."""
+    """Return -1, 0 or 1: significantly below 0, undecided, above; `overlap` is n_test / n_train
+    of the correction.
+    """
     error = differences.sd * np.sqrt(1 / differences.n + overlap)
     if error == 0:
         return int(np.sign(differences.mean))

@@ -28,7 +28,16 @@ def figure_6() -> Table:
             if (name, method) in SAID_SECONDS
         }
         lines.append(
-            Line("figure-6", name, "PSVM", "seconds", psvm(name), theirs.get("PSVM"), mark=BEST, seeds=seeds(name))
+            Line(
+                "figure-6",
+                name,
+                "PSVM",
+                "seconds",
+                psvm(name),
+                theirs.get("PSVM"),
+                mark=BEST,
+                seeds=seeds(name),
+            )
         )
         lines.append(tsvm_line("figure-6", name, "seconds", theirs.get("TSVM")))
     alt = "Seconds per fit, logarithmic: PSVM and TSVM on the four sets"
@@ -51,14 +60,23 @@ def figure_7() -> Table:
         for name in SETS
         for share in (MNIST_SHARES if name == "mnist" else SHARES)
     ]
-    alt = "F1 of PSVM minus F1 of the supervised SVM against the share of labeled rows, on the four sets"
+    alt = (
+        "F1 of PSVM minus F1 of the supervised SVM against the share of labeled rows, on the four"
+        " sets"
+    )
     title = "The gain in F1 of PSVM over SSVM (Figure 7)"
-    return Table("figure-7", title, tuple(lines), FIGURE_SEEDS, figure=Figure("gains", alt, say_gains))
+    return Table(
+        "figure-7", title, tuple(lines), FIGURE_SEEDS, figure=Figure("gains", alt, say_gains)
+    )
 
 
 def say_seconds(comparisons: Sequence[Comparison]) -> str:
     """Return by how much PSVM is faster where both ran; "" if none did."""
-    seconds = {(c.line.setting, c.line.method): c.summary.mean for c in comparisons if c.summary is not None}
+    seconds = {
+        (c.line.setting, c.line.method): c.summary.mean
+        for c in comparisons
+        if c.summary is not None
+    }
     factors = {
         name: seconds[name, "TSVM"] / seconds[name, "PSVM"]
         for name in SETS
@@ -68,8 +86,9 @@ def say_seconds(comparisons: Sequence[Comparison]) -> str:
         return ""
     factors_text = ", ".join(f"{factor:.1f} on {name}" for name, factor in factors.items())
     return (
-        "In the paper, PSVM on a GPU is faster than SVMlight's TSVM on one core by three orders of magnitude. Here "
-        f"both are this library's, on one core of the same machine, and PSVM is faster by a factor of {factors_text}."
+        "In the paper, PSVM on a GPU is faster than SVMlight's TSVM on one core by three orders of"
+        " magnitude. Here both are this library's, on one core of the same machine, and PSVM is"
+        f" faster by a factor of {factors_text}."
     )
 
 
@@ -83,10 +102,13 @@ def say_gains(comparisons: Sequence[Comparison]) -> str:
         return ""
     ends = {name: (found[min(found)], found[max(found)]) for name, found in means.items()}
     falls = [name for name, (first, last) in ends.items() if last < first]
-    changes = ", ".join(f"{first:+.3f} to {last:+.3f} on {name}" for name, (first, last) in ends.items())
+    changes = ", ".join(
+        f"{first:+.3f} to {last:+.3f} on {name}" for name, (first, last) in ends.items()
+    )
     positive = np.mean([value > 0 for found in means.values() for value in found.values()])
     return (
-        f"The paper says that the gain falls as labels grow. From 5% to 15% labeled it changes from {changes}: it "
-        f"falls on {len(falls)} of {len(ends)} sets, and is positive at {100 * positive:.0f}% of the points. What the "
-        "figure does not show: a cross-fitted threshold alone gives the supervised SVM the same gain (see table-5)."
+        "The paper says that the gain falls as labels grow. From 5% to 15% labeled it changes from"
+        f" {changes}: it falls on {len(falls)} of {len(ends)} sets, and is positive at"
+        f" {100 * positive:.0f}% of the points. What the figure does not show: a cross-fitted"
+        " threshold alone gives the supervised SVM the same gain (see table-5)."
     )

@@ -1,4 +1,5 @@
-"""The papers' tables as data: values, spreads and where they are printed. One file per paper, with no code but reading.
+"""The papers' tables as data: values, spreads and where they are printed. One file per paper, with
+no code but reading.
 
 Tables are kept as text that can be compared with the paper, and read by `read_table`.
 """

@@ -1,7 +1,7 @@
 """Bae, Kim, Shin (2022), The use of support vector machines in semi-supervised classification.
 
-Communications for Statistical Applications and Methods 29. Mean test accuracy over 100 repetitions, the standard
-deviation after it. Figure 2 (times) and the ROC figure have no numbers to copy.
+Communications for Statistical Applications and Methods 29. Mean test accuracy over 100 repetitions,
+the standard deviation after it. Figure 2 (times) and the ROC figure have no numbers to copy.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ Key = tuple[str, int, float]
 
 
 def accuracies(table: str) -> dict[Key, dict[str, tuple[float, float]]]:
-    """Return {(first column, second column, share hidden): {method: (mean, standard deviation)}}."""
+    """Return {(first column, second column, share hidden): {method: (mean, standard
+    deviation)}}.
+    """
     found = {}
     for first, second, hidden, *numbers in read_table(table):
         values = [float(number) for number in numbers]

@@ -1,8 +1,9 @@
-"""CS4VM (Li, Kwok, Zhou 2010), Cost-sensitive semi-supervised support vector machine: Tables 1 to 3.
+"""CS4VM (Li, Kwok, Zhou 2010), Cost-sensitive semi-supervised support vector machine: Tables 1 to
+3.
 
-Mean total cost on the test half and its standard deviation; Table 1 draws the cost of a positive from U[0, 1000],
-Table 2 fixes it at 2, 5 and 10. Ethn and Texture, whose data can't be had, are left out; "-" is not in the text
-we have.
+Mean total cost on the test half and its standard deviation; Table 1 draws the cost of a positive
+from U[0, 1000], Table 2 fixes it at 2, 5 and 10. Ethn and Texture, whose data can't be had, are
+left out; "-" is not in the text we have.
 """
 
 from __future__ import annotations
@@ -97,7 +98,8 @@ Sat        3041 | 4.50 1.05 | 63.73 0.34 | 1.01 0.06
 Krvskp     3196 | 5.92 1.11 | 11.76 0.11 | 1.01 0.05
 """
 
-# wins, ties, losses of CS4VM over the twenty sets, paired t-tests at 95%; the line at cost 10 is not in our text
+# wins, ties, losses of CS4VM over the twenty sets, paired t-tests at 95%; the line at cost 10 is
+# not in our text
 WINS = {
     "U": {"CS-SVM": (14, 2, 4), "Laplacian SVM": (16, 1, 3), "TSVM": (17, 3, 0)},
     "2": {"CS-SVM": (8, 11, 1), "Laplacian SVM": (15, 5, 0), "TSVM": (6, 14, 0)},
@@ -106,7 +108,9 @@ WINS = {
 
 
 def costs() -> dict[tuple[str, str], dict[str, tuple[float, float]]]:
-    """Return {(cost, set): {method: (mean, standard deviation)}}, without the values that are missing."""
+    """Return {(cost, set): {method: (mean, standard deviation)}}, without the values that are
+    missing.
+    """
     return read_costs(TABLES_1_AND_2)
 
 

@@ -1,7 +1,8 @@
-"""What a correct implementation of CS4VM gives: means and standard deviations measured with prototypes (ours).
+"""What a correct implementation of CS4VM gives: means and standard deviations measured with
+prototypes (ours).
 
-The layout is that of the published tables. At a fixed cost 30 repetitions, at "U" 100, except where `repeats` says
-otherwise.
+The layout is that of the published tables. At a fixed cost 30 repetitions, at "U" 100, except where
+`repeats` says otherwise.
 """
 
 from __future__ import annotations

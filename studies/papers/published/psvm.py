@@ -1,6 +1,7 @@
 """PSVM, semi-supervised SVMs with precision and recall preferences: Tables 3 to 9.
 
-Means of 20 runs; Table 5 alone gives a spread, and that for PSVM only. Figures 6 and 7 have no numbers to copy.
+Means of 20 runs; Table 5 alone gives a spread, and that for PSVM only. Figures 6 and 7 have no
+numbers to copy.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ ijcnn1  |  20913 | 278098
 mnist   | 224368 | 652377
 protein |  83262 | 190096
 """
-# set | Table 7: part, full | Table 8: grow (INC), rebuild (REC) | Table 9: part and full without adjusting (NA)
+# set | Table 7: part, full | Table 8: grow (INC), rebuild (REC) | Table 9: part and full without
+# adjusting (NA)
 TABLES_7_TO_9 = """
 adult   | 0.63 0.61 | 0.63 0.63 | 0.51 0.51
 ijcnn1  | 0.75 0.79 | 0.75 0.74 | 0.68 0.66
@@ -42,10 +44,15 @@ mnist   | 0.94 0.84 | 0.94 0.94 | 0.78 0.83
 protein | 0.51 0.24 | 0.51 0.50 | 0.25 0.24
 """
 # set: C, gamma (Table 2)
-PARAMS = {"adult": (100.0, 0.5), "ijcnn1": (10.0, 0.125), "mnist": (10.0, 0.125), "protein": (10.0, 0.25)}
+PARAMS = {
+    "adult": (100.0, 0.5),
+    "ijcnn1": (10.0, 0.125),
+    "mnist": (10.0, 0.125),
+    "protein": (10.0, 0.25),
+}
 
-# What a correct implementation gives: means of four seeds, measured with a prototype (ours, not the paper's).
-# variant | adult | ijcnn1 | mnist | protein: F1
+# What a correct implementation gives: means of four seeds, measured with a prototype (ours, not the
+# paper's). variant | adult | ijcnn1 | mnist | protein: F1
 EXPECTED = """
 supervised         | 0.517 0.665 0.838 0.181
 thresholded        | 0.632 0.792 0.952 0.532

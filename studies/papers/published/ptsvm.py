@@ -1,6 +1,8 @@
-"""Chen, Wang, Dong (2003), Learning with progressive transductive support vector machine (in Chinese).
+"""Chen, Wang, Dong (2003), Learning with progressive transductive support vector machine (in
+Chinese).
 
-Journal of Software 14(3). One draw of the labeled documents, one run: no spreads. Times are of 2001's hardware.
+Journal of Software 14(3). One draw of the labeled documents, one run: no spreads. Times are of
+2001's hardware.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ TSVM  | 0.67 | 4 | 15
 PTSVM | 0.17 | 0 |  0
 """
 
-# unlabeled positive, negative, method | seconds | support vectors | test errors of 600 | precision | recall (%)
+# unlabeled positive, negative, method | seconds | support vectors | test errors of 600 | precision
+# | recall (%)
 TABLE_2 = """
    0    0 TSVM  |   0.01 |  10 | 165 | 64.64 | 99.33
    0    0 PTSVM |   0.01 |  10 | 165 | 64.64 | 99.33
