@@ -1,12 +1,17 @@
 """Check the site: `make docs` runs this after the build.
 
-    python docs/check.py code [PAGE ...]     run the Python blocks of every page (or of these), in the order of the page
-    python docs/check.py links               every link and anchor within the built site; nothing from other servers
-    python docs/check.py browser [FOLDER]    open every page in Chromium, wide and at 390 px; FOLDER: screenshots
+    python docs/check.py code [PAGE ...]     run the Python blocks of every page (or of these), in
+    the order of the page
+    python docs/check.py plots [PAGE ...]    the same, and write the pictures that the blocks draw
+    python docs/check.py links               every link and anchor within the built site; nothing
+    from other servers
+    python docs/check.py browser [FOLDER]    open every page in Chromium, wide and at 390 px;
+    FOLDER: screenshots
 
-A ```python block runs after the blocks before it on its page, with warnings as errors. What a page needs and a reader
-knows already (X, y, ...) is in a comment: <!-- setup ... -->. If a ```text block follows directly, it is what the block
-prints ("..." stands for anything). Blocks named ```py are sketches and do not run.
+A ```python block runs after the blocks before it on its page, in an empty folder, with warnings as
+errors; a reader who copies them into an empty file gets the same. If a ```text block follows
+directly, it is what the block prints ("..." stands for anything). If a picture in plots/ follows,
+the block draws it. Blocks named ```py are sketches and do not run.
 """
 
 from __future__ import annotations
@@ -30,24 +35,42 @@ BUILT = DOCS / "_build" / "html"
 # ---- code on pages ----
 
 BLOCK = re.compile(
-    r"^```python\n(?P<code>.*?)^```\n(?:\s*^```text\n(?P<printed>.*?)^```\n)?|<!-- setup\n(?P<setup>.*?)-->",
+    r"^```python\n(?P<code>.*?)^```\n"
+    r"(?:\s*^```text\n(?P<printed>.*?)^```\n)?"
+    r"(?:\s*^!\[[^\]]*\]\((?:docs/)?(?P<plot>plots/[\w.-]+)\))?",
     re.DOTALL | re.MULTILINE,
 )
 ALIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def pages_with_code() -> list[Path]:
-    """The pages and the README, if they have Python blocks."""
-    written = [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"]
+    """The pages, the README and AGENTS.md, if they have Python blocks."""
+    written = [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md", DOCS.parent / "AGENTS.md"]
     return [page for page in written if "```python\n" in page.read_text(encoding="utf-8")]
 
 
-def run_page(page: Path) -> list[str]:
+def keep_plot(place: str, is_written: bool) -> str | None:
+    """Write the picture that a block has drawn, if it is to be written, and return what is wrong
+    with it.
+    """
+    import matplotlib.pyplot as plt
+
+    drawn = plt.get_fignums()
+    if not drawn:
+        return f"draws nothing, and shows {place}"
+    if is_written:
+        (DOCS / place).parent.mkdir(exist_ok=True)
+        plt.figure(drawn[-1]).savefig(DOCS / place, dpi=110, bbox_inches="tight")
+    plt.close("all")
+    return None if (DOCS / place).exists() else f"{place} is missing: run docs/check.py plots"
+
+
+def run_page(page: Path, writes_plots: bool = False) -> list[str]:
     """Run the blocks of a page in one namespace and return what went wrong."""
     text = page.read_text(encoding="utf-8")
     names: dict[str, object] = {"__name__": "__main__"}
     for block in BLOCK.finditer(text):
-        code = block["code"] or block["setup"]
+        code = block["code"]
         line = text.count("\n", 0, block.start()) + 1
         printed = io.StringIO()
         try:
@@ -57,19 +80,29 @@ def run_page(page: Path) -> list[str]:
         except Exception as error:
             return [f"{page.name}:{line}: {type(error).__name__}: {error}"]
         expected = block["printed"]
-        if expected is not None and not doctest.OutputChecker().check_output(expected, printed.getvalue(), ALIKE):
+        if expected is not None and not doctest.OutputChecker().check_output(
+            expected, printed.getvalue(), ALIKE
+        ):
             return [f"{page.name}:{line}: prints\n{printed.getvalue()}instead of\n{expected}"]
+        wrong = block["plot"] and keep_plot(block["plot"], writes_plots)
+        if wrong:
+            return [f"{page.name}:{line}: {wrong}"]
     return []
 
 
-def check_code(*pages: Path) -> list[str]:
+def check_code(*pages: Path, writes_plots: bool = False) -> list[str]:
     """Run all pages, or these, each in an empty folder."""
     os.environ.setdefault("MPLBACKEND", "agg")
     wrong = []
     for page in [page.resolve() for page in pages] or pages_with_code():
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-            wrong += run_page(page)
+            wrong += run_page(page, writes_plots)
     return wrong
+
+
+def write_plots(*pages: Path) -> list[str]:
+    """Run all pages, or these, and write the pictures that they draw."""
+    return check_code(*pages, writes_plots=True)
 
 
 # ---- links ----
@@ -118,7 +151,11 @@ def check_links() -> list[str]:
             target = target / "index.html" if target.is_dir() else target
             if not target.exists():
                 wrong[here].add(f"links to {address}, which is not there")
-            elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
+            elif (
+                parts.fragment
+                and target in pages
+                and unquote(parts.fragment) not in pages[target].anchors
+            ):
                 wrong[here].add(f"links to {address}, which has no such anchor")
     print(f"{len(pages)} pages, {sum(len(page.links) for page in pages.values())} links")
     return [f"{here}: {what}" for here, found in wrong.items() for what in sorted(found)]
@@ -127,7 +164,8 @@ def check_links() -> list[str]:
 # ---- in a browser ----
 
 WIDTHS = {"wide": 1280, "narrow": 390}
-# A page is readable on a phone if it does not scroll sideways; tables and code scroll in boxes of their own.
+# A page is readable on a phone if it does not scroll sideways; tables and code scroll in boxes of
+# their own.
 SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 # Text that ends beyond the right edge can't be read, unless the box that it is in scrolls.
 CUT = """
@@ -158,14 +196,21 @@ def open_pages(tab, pages: list[Path], name: str, folder: Path | None) -> list[s
             wrong.append(f"{place} ({name}): scrolls sideways by {tab.evaluate(SIDEWAYS)} px")
         cut = tab.evaluate(CUT)
         if cut:
-            wrong.append(f"{place} ({name}): {len(cut)} texts are cut at the right edge, the first: {cut[0]!r}")
+            wrong.append(
+                f"{place} ({name}): {len(cut)} texts are cut at the right edge, the first:"
+                f" {cut[0]!r}"
+            )
         if folder is not None:
-            tab.screenshot(path=folder / f"{place.replace('/', '--').removesuffix('.html')}-{name}.png")
+            tab.screenshot(
+                path=folder / f"{place.replace('/', '--').removesuffix('.html')}-{name}.png"
+            )
     return wrong
 
 
 def check_browser(folder: Path | None = None) -> list[str]:
-    """Open every page; report errors of the console, requests that fail, and pages that scroll sideways."""
+    """Open every page; report errors of the console, requests that fail, and pages that scroll
+    sideways.
+    """
     from playwright.sync_api import sync_playwright
 
     sys.path.insert(0, str(DOCS.parent / "tests"))
@@ -182,7 +227,9 @@ def check_browser(folder: Path | None = None) -> list[str]:
             executable_path=found, args=browser.ARGUMENTS, env=browser.environment(found)
         )
         for name, width in WIDTHS.items():
-            wrong += open_pages(running.new_page(viewport={"width": width, "height": 900}), pages, name, folder)
+            wrong += open_pages(
+                running.new_page(viewport={"width": width, "height": 900}), pages, name, folder
+            )
         running.close()
     print(f"{len(pages)} pages at {' and '.join(f'{width} px' for width in WIDTHS.values())}")
     return wrong
@@ -190,7 +237,12 @@ def check_browser(folder: Path | None = None) -> list[str]:
 
 if __name__ == "__main__":
     what, *arguments = sys.argv[1:] or ["links"]
-    checks = {"code": check_code, "links": check_links, "browser": check_browser}
+    checks = {
+        "code": check_code,
+        "plots": write_plots,
+        "links": check_links,
+        "browser": check_browser,
+    }
     complaints = checks[what](*map(Path, arguments))
     print("\n".join(complaints) or f"{what}: fine")
     sys.exit(bool(complaints))

@@ -1,12 +1,19 @@
-"""The site: `make docs` builds it. Pages are Markdown (MyST), the reference is made from docstrings and `__all__`."""
+"""The site: `make docs` builds it. Pages are Markdown (MyST), the reference is made from
+docstrings and `__all__`.
+"""
 
 import importlib
 import inspect
 import os
 import re
 import sys
+import tomllib
 import warnings
+import zlib
 from pathlib import Path
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -22,11 +29,20 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.extlinks",
+    "sphinx.ext.intersphinx",
     "numpydoc",
     "myst_parser",
+    "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "templates", "gallery/**/*.ipynb", "gallery/**/*.py", "reference/backreferences"]
+exclude_patterns = [
+    "_build",
+    "templates",
+    "gallery/**/*.ipynb",
+    "gallery/**/*.py",
+    "reference/backreferences",
+]
 suppress_warnings = ["config.cache"]
 extlinks = {"doi": ("https://doi.org/%s", "doi:%s")}  # :doi:`10.1000/1` in docstrings
 
@@ -39,86 +55,235 @@ myst_links_external_new_tab = False
 templates_path = ["templates"]
 autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings say the types
+autodoc_preserve_defaults = True  # as the source has them
+default_role = "py:obj"  # `AutoSVC` in a docstring is a link
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False  # the template lists the methods
 numpydoc_xref_param_type = False
 
-# What the reference has: the names in `__all__` of these packages.
-PACKAGES = {
-    "semisvm": "Estimators, campaigns, splitters, and model files",
-    "semisvm.model_selection": "Splits, out-of-fold scores, and calibration",
-    "semisvm.decision": "Thresholds, intervals and certificates",
-    "semisvm.campaign": "Label until certified",
-    "semisvm.export": "Models in other systems: ONNX and model cards",
-    "semisvm.report": "The report, and its pictures as Displays",
-    "semisvm.tables": "Tables of mixed columns, and model files",
-    "semisvm.datasets": "Named data sets",
-    "semisvm.primal": "The primal solvers, for rows that are not in memory",
-    "semisvm.dual": "The engine: one quadratic problem",
-    "semisvm.kernels": "Kernels",
-}
+# The public packages. A name that several of them have is documented with the first.
+PACKAGES = [
+    "semisvm",
+    "semisvm.metrics",
+    "semisvm.model_selection",
+    "semisvm.decision",
+    "semisvm.campaign",
+    "semisvm.export",
+    "semisvm.report",
+    "semisvm.tables",
+    "semisvm.primal",
+    "semisvm.dual",
+    "semisvm.kernels",
+]
+# The groups of the reference: page, title, names of `semisvm` and whole packages, in their order.
+GROUPS = [
+    (
+        "few-labels",
+        "Learn from few labels",
+        "AutoSVC SupervisedSVC SVCCV PositiveUnlabeledSVC UnlabeledKernel TableEncoder",
+    ),
+    (
+        "targets",
+        "Control precision and recall",
+        "Campaign PreferenceSVC PreferenceClassifier ThresholdClassifier semisvm.campaign",
+    ),
+    (
+        "published",
+        "Published methods",
+        "TransductiveSVC LaplacianSVC LabelMeanSVC ProgressiveSVC ClusterSVC SelfTrainingSVC"
+        " MixtureClassifier all_estimators compare",
+    ),
+    (
+        "model-selection",
+        "Splits, scores and calibration with unlabeled rows",
+        "SemiSupervisedKFold SemiSupervisedGroupKFold SemiSupervisedShuffleSplit"
+        " SemiSupervisedCalibratedClassifierCV check_fair_sample FairSampleWarning hide split"
+        " semisvm.metrics semisvm.model_selection",
+    ),
+    (
+        "output",
+        "Save, report and export",
+        "save load write_report semisvm.report semisvm.export semisvm.tables semisvm",
+    ),
+    ("decision", "Thresholds, intervals and certificates", "semisvm.decision"),
+    ("engine", "The engine", "semisvm.dual semisvm.primal semisvm.kernels"),
+]
 
 
-def write_reference(app=None):
-    """Write one page per package, with a table of its public names; autosummary makes a page for each name."""
-    folder = HERE / "reference"
-    folder.mkdir(exist_ok=True)
-    seen, pages = set(), []
-    for package, title in PACKAGES.items():
+def public_names():
+    """Return {full name: (short name, package)} of the public classes and functions."""
+    names = {}
+    seen = set()
+    for package in PACKAGES:
         try:
             module = importlib.import_module(package)
         except ModuleNotFoundError:
             continue
-        names = []
-        for name in getattr(module, "__all__", []):
+        for name in sorted(getattr(module, "__all__", []), key=str.lower):
             value = getattr(module, name)
-            if not (inspect.isclass(value) or inspect.isroutine(value)) or id(value) in seen:
-                continue
-            seen.add(id(value))
-            names.append(name)
+            if (inspect.isclass(value) or inspect.isroutine(value)) and id(value) not in seen:
+                seen.add(id(value))
+                names[f"{package}.{name}"] = (name, package)
+    return names
+
+
+def write_if_new(path, lines):
+    """Write a page, unless it is there already: Sphinx reads again what is newer."""
+    text = "\n".join([*lines, ""])
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def heading(text):
+    return [text, "=" * len(text), ""]
+
+
+def write_reference():
+    """Write the reference: a first page with one line per public name, in groups, and a page per
+    group; autosummary makes a page for each name.
+    """
+    folder = HERE / "reference"
+    folder.mkdir(exist_ok=True)
+    left = public_names()
+    index = [
+        *heading("API reference"),
+        "Every public name, in one line each. :doc:`/api` has the rules that all estimators share:",
+        "the order and the meaning of parameters, and the fitted attributes.",
+        "",
+    ]
+    pages = []
+    for page, title, contents in GROUPS:
+        names = []
+        for item in contents.split():
+            if item in PACKAGES:
+                names += [full for full, (_, package) in left.items() if package == item]
+            elif f"semisvm.{item}" in left:
+                names.append(f"semisvm.{item}")
+        names = list(dict.fromkeys(names))
+        for full in names:
+            left.pop(full)
         if not names:
             continue
-        heading = f"{package}: {title[0].lower() + title[1:]}" if package != "semisvm" else f"semisvm: {title}"
-        lines = [heading, "=" * len(heading), "", f".. currentmodule:: {package}", "", ".. autosummary::"]
-        lines += ["   :toctree: generated/", "   :nosignatures:", ""]
-        lines += [f"   {name}" for name in sorted(names, key=str.lower)]
-        page = folder / f"{package}.rst"
-        text = "\n".join(lines) + "\n"
-        if not page.exists() or page.read_text() != text:
-            page.write_text(text)
-        pages.append(package)
-    index = folder / "index.rst"
-    text = "\n".join(
-        [
-            "API reference",
-            "=============",
-            "",
-            "Every public name. :doc:`/api` has the rules that all estimators share: the order and the meaning of",
-            "parameters, and the fitted attributes.",
-            "",
-            ".. toctree::",
-            "   :maxdepth: 2",
-            "",
-            *(f"   {page}" for page in pages),
-            "   /api",
-            "",
-        ]
-    )
-    if not index.exists() or index.read_text() != text:
-        index.write_text(text)
+        table = [f"   ~{full}" for full in names]
+        lines = [*heading(title), ".. autosummary::", "   :toctree: generated/"]
+        write_if_new(folder / f"{page}.rst", [*lines, "   :nosignatures:", "", *table])
+        index += [title, "-" * len(title), "", ".. autosummary::", "   :nosignatures:", ""]
+        index += [*table, ""]
+        pages.append(page)
+    if left:
+        raise ValueError(f"public names in no group of the reference: {', '.join(left)}")
+    index += [".. toctree::", "   :hidden:", "", *(f"   {page}" for page in pages), "   /api"]
+    write_if_new(folder / "index.rst", index)
 
 
 write_reference()  # before autosummary looks for its tables
 
+# ---- links ----
+
+
+def write_inventory(path):
+    """Write an inventory of scikit-learn's public names, for links to its documentation.
+
+    Its pages are `modules/generated/NAME.html`. Made from the installed version, so that a build
+    never needs the network.
+    """
+    found = {}
+    for module_name in SKLEARN_MODULES:
+        module = importlib.import_module(f"sklearn.{module_name}")
+        for name in getattr(module, "__all__", []):
+            kind = "class" if name[0].isupper() else "function"
+            found[f"sklearn.{module_name}.{name}"] = kind
+    lines = [
+        f"{name} py:{kind} 1 modules/generated/{name}.html#$ -" for name, kind in found.items()
+    ]
+    head = "# Sphinx inventory version 2\n# Project: scikit-learn\n# Version: \n"
+    head += "# The remainder of this file is compressed using zlib.\n"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(head.encode() + zlib.compress(("\n".join(lines) + "\n").encode()))
+    return {name.rpartition(".")[2]: name for name in found}
+
+
+SKLEARN_MODULES = [
+    "calibration",
+    "compose",
+    "decomposition",
+    "dummy",
+    "ensemble",
+    "feature_extraction.text",
+    "feature_selection",
+    "frozen",
+    "inspection",
+    "kernel_approximation",
+    "linear_model",
+    "metrics",
+    "model_selection",
+    "naive_bayes",
+    "neighbors",
+    "pipeline",
+    "preprocessing",
+    "semi_supervised",
+    "svm",
+    "utils.estimator_checks",
+]
+OF_SKLEARN = write_inventory(HERE / "_build" / "sklearn.inv")
+intersphinx_mapping = {
+    "sklearn": ("https://scikit-learn.org/stable/", str(HERE / "_build" / "sklearn.inv"))
+}
+OF_SEMISVM = {short: full for full, (short, _) in public_names().items()}
+CALL = re.compile(r"([A-Za-z_][\w.]*)(\(.*\))?", re.DOTALL)
+
+
+def object_of(code, page):
+    """Return the full name of what a piece of code on a page is about, or None.
+
+    `AutoSVC`, `AutoSVC(costs=...)`, `semisvm.save` and `GridSearchCV` are names; short names of
+    functions (`precision`, `split`) are not, because they may mean anything.
+    """
+    match = CALL.fullmatch(code)
+    if match is None:
+        return None
+    name = match[1]
+    if name[0].isupper() and name != name.upper():
+        full = OF_SEMISVM.get(name) or OF_SKLEARN.get(name)
+    else:
+        full = name if name in public_names_in_full else None
+    return None if full is None or page.endswith(f"/{full}") else full
+
+
+public_names_in_full = frozenset(public_names())
+
+
+def link_names(app, doctree):
+    """Make names of classes in the text of pages links to their documentation."""
+    page = app.env.docname
+    for node in list(doctree.findall(nodes.literal)):
+        at = node.parent
+        while at is not None and not isinstance(at, nodes.title | nodes.reference | pending_xref):
+            at = at.parent
+        full = object_of(node.astext(), page)
+        if at is not None or full is None:
+            continue
+        link = pending_xref(
+            "", refdomain="py", reftype="obj", reftarget=full, refdoc=page, refexplicit=True
+        )
+        node.replace_self(link)
+        link += node
+
+
 # ---- the gallery ----
-# Examples are read by the same rule as tests: a warning is a defect. Set here, not there: a reader has no use for it.
+# Examples are read by the same rule as tests: a warning is a defect. Set here, not there: a reader
+# has no use for it.
 os.environ.setdefault("MPLBACKEND", "agg")
 warnings.filterwarnings("ignore", category=DeprecationWarning, module="sphinx.*")
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
+    "subsection_order": [
+        f"../examples/{name}" for name in ("certify", "unlabeled", "tune", "scale")
+    ],
     "within_subsection_order": "FileNameSortKey",
+    "thumbnail_size": (480, 336),
     "doc_module": ("semisvm",),
     "backreferences_dir": "reference/backreferences",
     "reference_url": {"semisvm": None},
@@ -140,11 +305,26 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"semisvm {version}"
 html_static_path = ["assets"]
 html_css_files = ["site.css"]
+html_extra_path = ["llms.txt"]  # at the root of the site, for coding agents
 html_show_sourcelink = False
 html_copy_source = False
+html_logo = "assets/logo.svg"
+html_favicon = "assets/logo.svg"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+# A link to the repository, once pyproject.toml names it under [project.urls].
+URLS = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"].get(
+    "urls", {}
+)
 html_theme_options = {
+    "logo": {"text": "semisvm", "alt_text": "semisvm"},
+    "icon_links": [
+        {"name": "Repository", "url": url, "icon": "fa-brands fa-github"}
+        for name, url in URLS.items()
+        if name in ("Repository", "Source")
+    ],
     "navigation_with_keys": False,
-    "show_toc_level": 2,
+    "show_toc_level": 1,
     "header_links_before_dropdown": 5,
     "navbar_align": "left",
     "show_prev_next": True,
@@ -153,7 +333,12 @@ html_theme_options = {
     "footer_end": [],
     "search_bar_text": "Search the documentation",
 }
-html_sidebars = {"index": [], "install": [], "getting-started": [], "which-method": [], "changes": []}
+html_sidebars = {
+    "index": [],
+    "install": [],
+    "getting-started": [],
+    "changes": [],
+}
 
 
 def skip_inherited(app, what, name, value, skip, options):
@@ -164,15 +349,22 @@ def skip_inherited(app, what, name, value, skip, options):
 
 
 def list_other_pages(app, name, source):
-    """Put the pages that no list names at the end of the list of "Behind the methods", so that none is out of reach."""
-    if name == "depth":
-        named = "".join((HERE / page).read_text(encoding="utf-8") for page in ("index.md", "guide.md", "depth.md"))
-        named += "\nindex\napi\n"  # api is in the list of the reference
-        pages = [page.stem for page in sorted(HERE.glob("*.md"))]
-        others = [page for page in pages if not re.search(rf"^{page}$", named, re.MULTILINE)]
+    """Put the pages that no list names at the end of the list of "Measured", so that none is out
+    of reach.
+    """
+    if name == "measured":
+        listed = [*LISTS, "api"]  # api is in the list of the reference
+        for page in LISTS:
+            text = (HERE / f"{page}.md").read_text(encoding="utf-8")
+            listed += re.findall(r"^[\w-]+$", text, re.MULTILINE)
+        others = sorted({page.stem for page in HERE.glob("*.md")} - set(listed))
         source[0] = source[0].replace("contributing\n", "\n".join(["contributing", *others, ""]))
+
+
+LISTS = ("index", "guide", "measured")
 
 
 def setup(app):
     app.connect("autodoc-skip-member", skip_inherited)
     app.connect("source-read", list_other_pages)
+    app.connect("doctree-read", link_names)

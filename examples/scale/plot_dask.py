@@ -1,0 +1,45 @@
+"""
+Can it learn from rows on a cluster?
+====================================
+
+With a linear kernel, `SupervisedSVC` and `TransductiveSVC` take Dask arrays and data frames:
+workers add up their own rows, and only sums travel. Here two workers run in this process; on a
+cluster, pass its address to `Client`.
+"""
+
+import dask.array as da
+import matplotlib.pyplot as plt
+import numpy as np
+from distributed import Client
+
+from semisvm import SupervisedSVC
+
+client = Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
+
+rng = np.random.default_rng(0)
+direction = rng.standard_normal(20)
+rows = rng.standard_normal((40_000, 20))
+truth = (rows @ direction + rng.standard_normal(40_000) > 0).astype(int)
+labels = np.where(rng.random(40_000) < 0.1, truth, -1)  # one row in ten has a label
+
+X = da.from_array(rows, chunks=(5_000, 20))
+y = da.from_array(labels, chunks=5_000)
+model = SupervisedSVC(kernel="linear").fit(X, y)
+
+# %%
+# Predictions are lazy, too: they are made where the rows are.
+
+said = model.predict(X)
+print(type(said).__module__, said.shape)
+print(f"{(said == da.from_array(truth, chunks=5_000)).mean().compute():.1%} right")
+
+# %%
+# The model is the one that is found in memory:
+
+in_memory = SupervisedSVC(kernel="linear", solver="primal").fit(rows, labels)
+figure, ax = plt.subplots(figsize=(5, 4.2), layout="constrained")
+ax.axline((0, 0), slope=1, color="0.7", lw=1)
+ax.plot(in_memory.coef_.ravel(), model.coef_.ravel(), "o", color="#2f6db3")
+ax.set(xlabel="weights found in memory", ylabel="weights found on the cluster", aspect="equal")
+plt.show()
+client.close()
