@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from semisvm.tables.label_cells import label_spellings, labels_from_text
+from semisvm.columns.cells import CellError, Column
+from semisvm.columns.table import Schema
+from semisvm.tables.classes import label_texts, labels_of
 from semisvm.tables.read import open_rows
 
 
@@ -32,10 +34,21 @@ def parquet_bytes(**columns):
     return buffer.getvalue()
 
 
-def read_frame(path, numbers=()):
+def read_frame(path):
     """All rows of a file with named columns."""
-    chunks = open_rows(path).chunks(frozenset(numbers))
-    return pd.concat([chunk.frame for chunk in chunks], ignore_index=True)
+    return pd.concat([chunk.frame for chunk in open_rows(path).chunks()], ignore_index=True)
+
+
+def read_as_numbers(reader, names):
+    """Columns of a file as numbers, an array; a cell that is none is named as `predict` does."""
+    schema = Schema(tuple(Column(name, "number") for name in names))
+    parts = []
+    for chunk in reader.chunks(frozenset(names)):
+        try:
+            parts.append(schema.read(chunk.frame).numbers)
+        except CellError as error:
+            raise reader.fault_at(chunk.start + error.row, error.reason, error.remedy) from None
+    return np.vstack(parts)
 
 
 def read_numbers(path, target=None):
@@ -49,6 +62,5 @@ def read_numbers(path, target=None):
     names = tuple(name for name in reader.names if name != target)
     if target is not None:
         reader.require(target)
-    frame = read_frame(path, names)
-    y = None if target is None else labels_from_text(label_spellings(frame[target]))
-    return SimpleNamespace(X=frame[list(names)].to_numpy(dtype=float), y=y, names=names)
+    y = None if target is None else labels_of(label_texts(read_frame(path)[target]))
+    return SimpleNamespace(X=read_as_numbers(reader, names), y=y, names=names)

@@ -177,9 +177,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def read_text(path: str | Path) -> str:
-    """Return a file's text: UTF-8 with or without a byte order mark, with every line end made a
-    newline.
-    """
+    """Return a file's text, UTF-8 with or without a mark; every line end is a newline."""
     content = read_bytes(path)
     refuse_other_formats(Path(path), content)
     text = decode_text(Path(path), content.removeprefix(codecs.BOM_UTF8), 1)
@@ -265,11 +263,8 @@ def check_can_write(path: str | Path, *, force: bool, inputs: Iterable[str | Pat
         path = path.resolve()
     for other in inputs:
         if _is_same_file(path, Path(other)):
-            raise fault(
-                path,
-                "this file is read or written by the same command",
-                "Choose another name for the output",
-            )
+            reason = "this file is read or written by the same command"
+            raise fault(path, reason, "Choose another name for the output")
         if Path(other).is_dir() and path.parent.resolve() == Path(other).resolve():
             raise fault(
                 path, "its folder is read by the same command as a table", "Write to another folder"
@@ -277,11 +272,8 @@ def check_can_write(path: str | Path, *, force: bool, inputs: Iterable[str | Pat
     if path.is_dir():
         raise fault(path, "this is a folder", "Give the name of a file")
     if not path.parent.is_dir():
-        raise fault(
-            path,
-            f"there is no folder {path.parent} to write to",
-            "Create the folder, or choose another",
-        )
+        reason = f"there is no folder {path.parent} to write to"
+        raise fault(path, reason, "Create the folder, or choose another")
     if path.exists() and not path.is_file():
         raise fault(path, "this is a device, not a file", "Give the name of a file")
     if path.exists() and not force:
@@ -348,16 +340,14 @@ def _create_unfinished(path: Path, mode: int | None) -> tuple[Path, int]:
         os.close(descriptor)
 
 
-def _lock(descriptor: int) -> bool | None:
-    """Lock an open file; False where another process has locked it, None where there are no
-    locks.
-    """
+def _lock(descriptor: int, *, wait: bool = False) -> bool | None:
+    """Lock an open file; False where another process has it, None where there are no locks."""
     try:
         import fcntl
     except ImportError:  # Windows
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except (BlockingIOError, PermissionError):
         return False
     except OSError:  # a file system without locks
@@ -386,12 +376,10 @@ def _is_same_file(one: Path, other: Path) -> bool:
 
 
 def _move_to_new(unfinished: Path, path: Path) -> None:
-    """Rename a complete file, unless a file of that name has appeared: then it is kept under a
-    name of its own.
-    """
+    """Rename a complete file; if its name is taken meanwhile, keep it under another one."""
     try:
         _link(unfinished, path)
-    except FileExistsError:
+    except FileExistsError:  # it appeared since it was looked for
         kept = path.with_name(f"{path.stem}-{os.getpid()}{path.suffix}")
         _link(unfinished, kept)
         reason = (
@@ -402,9 +390,7 @@ def _move_to_new(unfinished: Path, path: Path) -> None:
 
 
 def _link(unfinished: Path, path: Path) -> None:
-    """Rename a file; FileExistsError where there is one of the new name, even if it appears at
-    the same moment.
-    """
+    """Rename a file; FileExistsError where there is one of the new name."""
     try:
         os.link(unfinished, path)
     except FileExistsError:
@@ -440,30 +426,18 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def _flock(lock: Path) -> int | None:
-    """Return the descriptor of a lock file that this program holds; None where there is no
-    `flock`.
-    """
-    try:
-        import fcntl
-    except ImportError:  # Windows
+    """Return the descriptor of a lock file that we hold; None where there is no `flock`."""
+    if os.name == "nt":
         return None
     while True:
         descriptor = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        except OSError:  # a network drive without locks
+        if _lock(descriptor, wait=True) is None:  # a network drive without locks
             os.close(descriptor)
             return None
-        if _is_at(descriptor, lock):
-            return descriptor
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), lock.stat()):
+                return descriptor
         os.close(descriptor)  # the program that held it has deleted it
-
-
-def _is_at(descriptor: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def _create_exclusively(lock: Path) -> int:

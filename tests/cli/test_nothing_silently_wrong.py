@@ -30,7 +30,7 @@ def test_a_row_without_a_score_is_an_error_that_names_the_row_and_the_column(
         assert np.isfinite(pd.read_csv(tmp_path / "p.csv").score).all()
         return
     assert done.code == 2
-    assert "row 2" in done.err
+    assert "line 3" in done.err
     assert "column" in done.err
     assert not (tmp_path / "p.csv").exists()
 

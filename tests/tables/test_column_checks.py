@@ -17,11 +17,11 @@ from semisvm.tables.methods import Settings
 from semisvm.tables.read_training import read_training
 
 
-@pytest.fixture
-def loans(tmp_path):
+@pytest.fixture(params=[0.3, 0.15], ids=["often", "rarely"])
+def loans(tmp_path, request):
     """Loans with a fee that is charged after a default, and new loans that have no fee yet."""
     rng = np.random.default_rng(0)
-    is_default = rng.random(500) < 0.3
+    is_default = rng.random(500) < request.param
     frame = pd.DataFrame(
         {
             "income": rng.normal(3 - is_default, 1).round(3),

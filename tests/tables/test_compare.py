@@ -20,8 +20,7 @@ from semisvm.estimators import find_method
 from semisvm.tables import held_out
 from semisvm.tables.classes import Classes
 from semisvm.tables.compare import best_of, compare_methods, judge_trials
-from semisvm.tables.findings import say_gain
-from semisvm.tables.fit import fit_model
+from semisvm.tables.fit import fit_model, say_gain
 from semisvm.tables.held_out import MethodTrial, make_bench, try_method, tune_settings
 from semisvm.tables.methods import Settings, lead_per_class
 from semisvm.tables.training import Training

@@ -24,7 +24,7 @@ from semisvm.disk import whole_file
 from semisvm.errors import DataError
 from semisvm.estimators import METHODS
 from semisvm.tables.classes import Classes
-from semisvm.tables.files import DIGEST, MANIFEST, _digest, to_bytes
+from semisvm.tables.files import DIGEST, MANIFEST, SUMMARY, _digest, to_bytes
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 from semisvm.tables.read_training import read_training
@@ -65,15 +65,16 @@ def test_estimators_and_pipelines_of_the_library_are_saved_too(tmp_path):
     np.testing.assert_array_equal(back.decision_function(X), pipeline.decision_function(X))
 
 
-def test_the_manifest_says_what_the_model_is(tmp_path):
+def test_the_summary_in_the_file_says_what_the_model_is(tmp_path):
     model = fit_model(training(160), Settings(min_recall=0.8), method="transductive")
     path = semisvm.save(model, tmp_path / "m.skops")
-    manifest = json.loads(zipfile.ZipFile(path).read(MANIFEST))
-    assert manifest["format"] == 3
-    assert manifest["classes"] == ["no", "yes"]
-    assert manifest["data"]["features"][0] == {"name": "a", "type": "number", "remark": ""}
-    assert manifest["operating_points"]["yes"]["target"]["min_recall"] == 0.8
-    assert list(manifest["audits"]["yes"]) == [
+    archive = zipfile.ZipFile(path)
+    assert json.loads(archive.read(MANIFEST))["format"] == 3
+    summary = json.loads(archive.read(SUMMARY))
+    assert summary["classes"] == ["no", "yes"]
+    assert summary["data"]["features"][0] == {"name": "a", "type": "number", "remark": ""}
+    assert summary["operating_points"]["yes"]["target"]["min_recall"] == 0.8
+    assert list(summary["audits"]["yes"]) == [
         "supervised",
         "supervised + threshold",
         "with unlabeled",

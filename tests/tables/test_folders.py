@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from files import read_as_numbers
 from folder_tables import write_parts
 from semisvm import SupervisedSVC, TransductiveSVC
 from semisvm.errors import DataError
@@ -70,7 +71,7 @@ def test_targets_that_are_numbers_stay_numbers(frame, tmp_path):
 def test_what_can_not_be_used_is_named(frame, tmp_path):
     frame.loc[7, "b"] = np.nan
     path = write(frame, tmp_path, "csv")
-    with pytest.raises(DataError, match=r"all\.csv: column 'b' has no finite number in row 8"):
+    with pytest.raises(DataError, match=r"all\.csv, line 9: column 'b' holds 'nan' where a number"):
         rows_on_disk(path, target="kind")
     with pytest.raises(DataError, match="there is no column 'sort'"):
         rows_on_disk(path, target="sort")
@@ -94,13 +95,15 @@ def test_a_folder_is_the_table_of_its_files(frame, tmp_path, form):
     (folder / "part-empty.csv").write_text("a,b,c,d,kind\n")
     (folder / "nothing.csv").touch()
     reader = open_rows(folder)
-    found = table_of(reader, numbers=frozenset("abcd"))
-    pd.testing.assert_frame_equal(found[list("abcd")], frame[list("abcd")])
+    found = table_of(reader)
+    assert_array_equal(read_as_numbers(reader, "abcd"), frame[list("abcd")])
     assert found["kind"].isna().tolist() == frame["kind"].isna().tolist()
     starts = [chunk.start for chunk in reader.chunks(only=frozenset("a"))]
     assert starts == [0, 200, 400]
-    assert reader.place(399) == (folder / f"part-001.{form}", 199)
-    assert reader.place(400) == (folder / f"part-002.{form}", 0)
+    place = {"csv": ", line 201: r", "parquet": ": row 200: r"}[form]
+    assert f"part-001.{form}{place}" in str(reader.fault_at(399, "r", "s"))
+    place = {"csv": ", line 2: r", "parquet": ": row 1: r"}[form]
+    assert f"part-002.{form}{place}" in str(reader.fault_at(400, "r", "s"))
 
 
 def test_a_column_that_is_empty_in_one_file_keeps_its_kind(frame, tmp_path):

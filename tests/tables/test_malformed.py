@@ -41,7 +41,7 @@ MALFORMED = [
     ("t.csv", b"\xd0\xcf\x11\xe0\xa1", {}, "old versions of Excel, not text. Save it as .xlsx or CSV"),
     # delimited text
     ("t.csv", b"\n \n", {}, "nothing but blank lines"),
-    ("t.csv", b"a,b\n", {}, r"line 1: a header and no rows\. Add rows"),
+    ("t.csv", b"a,b\n", {}, r"a header and no rows\. Add rows"),
     ("t.csv", b"a,b\n1,2\n3\n", {}, r"line 3: the row has 1 cell where the header has 2\. Add or remove"),
     ("t.csv", b"a,b\n1,2,3\n", {}, "line 2: the row has 3 cells where the header has 2"),
     ("t.csv", b'a,b\n1,2\n"3,4\n5,6\n', {}, "line 3: the row can't be split .*quote that is never closed"),

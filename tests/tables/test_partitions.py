@@ -10,7 +10,6 @@ from semisvm.errors import DataError
 from semisvm.tables import folders
 from semisvm.tables.fit_folder import read_folder
 from semisvm.tables.folders import SurveyPlan, survey_file
-from semisvm.tables.partition_rows import RowCoder
 from semisvm.tables.read_training import read_training
 
 
@@ -72,11 +71,10 @@ def test_rows_without_any_value_are_left_out_of_a_folder_as_of_a_file(tmp_path, 
     encoder = found.views().encoder()
     rows = found.pool.rows(encoder)
     assert rows.codes.tolist() == whole.codes.tolist()
-    coder = RowCoder(encoder, found.pool.labels, found.pool.blank)
-    parts = [X for file in found.pool.files for X, _ in coder.parts(file)]
+    parts = [X for file in found.pool.files for X, _ in found.pool.parts(file, encoder)]
     assert abs(expected - np.vstack(parts)).max() < 1e-5
     codes = [
-        coder.codes(file, height)
+        found.pool.codes(file, height)
         for file, height in zip(found.pool.files, found.pool.heights, strict=True)
     ]
     assert np.concatenate(codes).tolist() == whole.codes.tolist()
@@ -92,14 +90,12 @@ def test_a_sample_is_random_and_depends_on_the_rows_alone(tmp_path):
     frame = pd.DataFrame({"a": np.arange(30_000) * 1.0, "kind": None})
     few, many = (write_parts(frame, tmp_path / str(n), n) for n in (1, 1))
     plan = SurveyPlan("kind", None, ("a",), 10, 500)
-    drawn = survey_file(few / "part-000.parquet", plan).unlabeled
-    assert (drawn.n, len(drawn.frame)) == (30_000, 500)
-    assert (
-        drawn.frame["a"].tolist()
-        == survey_file(many / "part-000.parquet", plan).unlabeled.frame["a"].tolist()
-    )
+    survey = survey_file(few / "part-000.parquet", plan)
+    drawn = survey.sample["a"]
+    assert (survey.n_rows.total(), survey.n_labeled, len(drawn)) == (30_000, 0, 500)
+    assert drawn.tolist() == survey_file(many / "part-000.parquet", plan).sample["a"].tolist()
     # The mean of 500 draws without replacement; four standard errors.
-    assert abs(drawn.frame["a"].mean() - 15_000) < 4 * 30_000 / np.sqrt(12 * 500)
+    assert abs(drawn.mean() - 15_000) < 4 * 30_000 / np.sqrt(12 * 500)
 
 
 def test_a_target_with_too_many_different_labels_is_counted_in_bounded_memory(

@@ -14,10 +14,9 @@ import semisvm
 from command_line import run_command
 from semisvm.errors import DataError
 from semisvm.model_selection import PositiveUnlabeledKFold, pu_auc
-from semisvm.tables.compare import compare_on
+from semisvm.tables.compare import LOGISTIC, MACHINE, compare_on, rank_in_folds
 from semisvm.tables.evaluate import summarize_estimator
 from semisvm.tables.fit import fit_model
-from semisvm.tables.held_out import LOGISTIC, MACHINE, rank_in_folds
 from semisvm.tables.methods import Settings
 from semisvm.tables.read_training import read_training
 from semisvm.tables.sentences import first_screen

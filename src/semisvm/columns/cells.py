@@ -18,12 +18,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import isfinite
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from semisvm.errors import DataError, fault, shorten
+from semisvm.errors import shorten
 
 if TYPE_CHECKING:
     import pandas
@@ -159,9 +158,7 @@ class Cells:
         return pandas.to_numeric(self.given, errors="coerce").astype("float64")
 
     def marked_numbers(self, decimal: str) -> pandas.Series:
-        """The given words as numbers with separators, a currency or a unit; NaN where they are
-        none. `decimal` ends the whole part.
-        """
+        """The given words as marked numbers, NaN for others; `decimal` ends the whole part."""
         import pandas
 
         if decimal not in self._marked:
@@ -175,9 +172,7 @@ class Cells:
         return self.given.str.match(NO_DATE)
 
     def dates(self, format: str) -> pandas.Series | None:
-        """The given words that may be dates as dates; None unless all of them are written in
-        this format.
-        """
+        """The given words that may be dates; None unless all are written in this format."""
         import pandas
 
         if format not in self._dates:
@@ -212,8 +207,12 @@ def _numbers(column: Column, cells: Cells) -> np.ndarray:
         return values
     if cells.kind == DATES:
         raise cells.error(column, 0, "number")
-    is_marked = cells.kind == TEXT and column.format != ""
-    numbers = cells.marked_numbers(column.format) if is_marked else cells.numbers
+    if cells.kind == TEXT and column.format != "":
+        numbers = cells.marked_numbers(column.format)
+    elif cells.given.iloc[0] in TRUTH_WORDS and cells.given.isin(TRUTH_WORDS).all():
+        numbers = (cells.given.str.lower() == "true").astype("float64")
+    else:
+        numbers = cells.numbers
     is_stray = cells.given.isin(column.strays)
     is_wrong = ~(numbers.abs() <= LARGEST_NUMBER) & ~is_stray
     if is_wrong.any():
@@ -247,9 +246,7 @@ def _dates(column: Column, cells: Cells) -> np.ndarray:
 
 
 def _spelled_by_value(words: pandas.Series) -> pandas.Series:
-    """Spell categories by their value: 1 and 1.0, True and TRUE are the same however they are
-    stored.
-    """
+    """Spell categories by their value: 1 and 1.0, True and TRUE are the same."""
     words = words.mask(words.isin(TRUTH_WORDS), words.str.lower())
     return words.str.replace(_WHOLE, r"\1", regex=True)
 
@@ -259,7 +256,7 @@ def as_read(cells: pandas.Series) -> pandas.Series:
     beyond float64 are. Times with a zone are those of UTC, periods begin when they do, and time
     spans are seconds.
     """
-    from pandas import StringDtype
+    from pandas import StringDtype, to_datetime
     from pandas.api.types import infer_dtype, is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
     if isinstance(cells.dtype, StringDtype):
@@ -280,20 +277,12 @@ def as_read(cells: pandas.Series) -> pandas.Series:
     if content == "period":
         objects = objects.map(lambda period: period.start_time, na_action="ignore")
     if content in ("date", "datetime", "datetime64", "period"):
-        return _as_times(objects)
+        return to_datetime(objects, utc=True).dt.tz_localize(None)
     return as_text(objects)
 
 
-def _as_times(objects: pandas.Series) -> pandas.Series:
-    import pandas
-
-    return pandas.to_datetime(objects, utc=True).dt.tz_localize(None)
-
-
 def as_text(cells: pandas.Series) -> pandas.Series:
-    """Return the cells of a reader as they would be in a text file: whole numbers without a
-    point, all digits.
-    """
+    """Return cells as in a text file: whole numbers without a point, all digits."""
     if cells.dtype == text_type():
         return cells
     is_float = cells.dtype.kind == "f"
@@ -318,18 +307,18 @@ def plain_cell(value: Any) -> Any:
 
 
 class CellError(ValueError):
-    """A cell that does not fit the type of its column; `row` is counted from 0 in the rows that
-    were given.
-    """
+    """A cell that does not fit the type of its column; `row` is counted from 0."""
 
     def __init__(self, column: str, row: int, cell: str, wanted: str):
         self.row = row
+        is_decimal_comma = parse_number(cell.replace(",", ".")) is not None and "," in cell
+        self.remedy = (
+            "Write decimals with a point, not a comma"
+            if is_decimal_comma
+            else "Correct the cell, or leave it empty"
+        )
         self.reason = f"column {column!r} holds {shorten(cell)} where a {wanted} is expected"
         super().__init__(f"row {row}: {self.reason}")
-
-    def in_file(self, path: Path, row: int) -> DataError:
-        """Return the error that names the file and the row in it, counted from 0."""
-        return fault(path, f"row {row + 1}: {self.reason}", "Correct the cell, or leave it empty")
 
 
 # ---- dates as people write them ----
@@ -342,9 +331,7 @@ def look_like_dates(words: Sequence[str]) -> bool:
 
 
 def two_styles(words: Sequence[str]) -> tuple[str, str] | None:
-    """Return two dates that are written in different ways, where nearly all words are dates;
-    None elsewhere.
-    """
+    """Return two dates in different styles, where nearly all words are dates; else None."""
     import pandas
 
     if not look_like_dates(words):
@@ -372,9 +359,7 @@ def is_missing(text: str) -> bool:
 
 @cache
 def text_type() -> Any:
-    """Return pandas' type of text that knows empty cells: "str" since pandas 3.0, and before it the
-    same under other names.
-    """
+    """Return pandas' type of text that knows empty cells, whatever its version calls it."""
     import pandas
 
     major, minor = (int(part) for part in pandas.__version__.split(".")[:2])
@@ -386,9 +371,7 @@ def text_type() -> Any:
 
 
 def without_missing(column: Any) -> Any:
-    """Return a column of text, an Arrow array, as pandas' text, with nothing in cells that say
-    so.
-    """
+    """Return an Arrow column of text as pandas' text, missing where a cell says so."""
     import pyarrow
     from pyarrow import compute
 
@@ -422,9 +405,7 @@ def looks_like_numbers(words: Sequence[str]) -> bool:
 
 
 def _with_minus_first(words: pandas.Series) -> pandas.Series:
-    """Write numbers below zero with a minus before them: "(5)", "5-" and those with the sign of
-    typesetters.
-    """
+    """Write numbers below zero with a minus before them: "(5)", "5-", and typeset ones."""
     # as objects: Arrow's patterns, which some versions of pandas take for text, know no spaces
     # beyond ASCII
     words = words.astype(object).str.replace("−", "-", regex=False)
@@ -432,9 +413,7 @@ def _with_minus_first(words: pandas.Series) -> pandas.Series:
 
 
 def plain_numbers_of(words: pandas.Series, decimal: str) -> pandas.Series:
-    """Return numbers without separators, currency and unit, with a decimal point: "NT$ 3,913" is
-    "3913".
-    """
+    """Return numbers without separators, currency and unit: "NT$ 3,913" is "3913"."""
     plain = _with_minus_first(words).str.replace(
         rf"^\s*{_BEFORE}?\s*([-+]?)\s*{_BEFORE}?\s*|\s*{_AFTER}?\s*$", r"\1", regex=True
     )

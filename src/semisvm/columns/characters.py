@@ -31,10 +31,7 @@ class HashedCharacters:
 
     def transform(self, texts: np.ndarray) -> sparse.csr_matrix:
         """TF-IDF of texts, one column per place."""
-        return self.tfidf.transform(self._at_places(count_groups(texts)))
-
-    def _at_places(self, counts: sparse.csr_matrix) -> sparse.csr_matrix:
-        return counts[:, self.places]
+        return self.tfidf.transform(count_groups(texts)[:, self.places])
 
 
 def fit_characters(

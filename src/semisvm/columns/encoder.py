@@ -192,9 +192,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 
 class MatrixEncoder(TransformerMixin, BaseEstimator):
-    """Encodes rows of bare numbers: dense columns are scaled or made normal, sparse ones are
-    left as they are.
-    """
+    """Encodes bare numbers: dense columns are scaled or made normal, sparse ones are kept."""
 
     def __init__(self, *, view: str = STANDARD):
         self.view = view

@@ -43,7 +43,7 @@ from semisvm.columns.cells import (
 )
 
 if TYPE_CHECKING:
-    import pandas
+    pass
 
 STRAY_SHARE = 0.5  # at most this share of a column of numbers or dates may be other words,
 STRAY_SPELLINGS = 3  # in at most this many spellings
@@ -61,9 +61,7 @@ LONG_KEY = "is an identifier: whole numbers of more than 15 digits"
 
 @dataclass(frozen=True)
 class Unused:
-    """A column left out, and why: "holds ..."; `remedy` is what a person should do where it may
-    be of use.
-    """
+    """A column left out, and why; `remedy` is what to do where it may be of use."""
 
     name: str
     why: str
@@ -102,7 +100,7 @@ def decide(
         column = _number_or_date(name, cells, wanted, decimal)
         if column is not None:
             return column
-        if _mean_words(given) >= TEXT_WORDS:
+        if given.str.count(WORD).mean() >= TEXT_WORDS:
             return Column(name, "text")
     if len(given) > 2 and given.is_unique:
         near = _nearly_numbers(cells)
@@ -174,7 +172,7 @@ def _as_number(name: str, cells: Cells, wanted: Type | None) -> Column | Unused 
             " `decimal` to ',' if it is a decimal comma, to '.' if it separates thousands"
         )
     are_words = len(strays) <= STRAY_SPELLINGS and not any(map(DIGIT.search, strays))
-    n_strays = len(cells.given) - _n_numbers(cells)
+    n_strays = len(cells.given) - len(_finite_numbers(cells))
     if (are_words or wanted == "number") and n_strays <= STRAY_SHARE * len(cells.given):
         return Column(name, "number", strays=tuple(strays))
     return None
@@ -202,10 +200,6 @@ def _strays(cells: Cells) -> list[str]:
     return cells.given[~np.isfinite(cells.numbers)].unique().tolist()
 
 
-def _n_numbers(cells: Cells) -> int:
-    return int(np.isfinite(cells.numbers).sum())
-
-
 def _finite_numbers(cells: Cells) -> np.ndarray:
     return cells.numbers[np.isfinite(cells.numbers)].to_numpy()
 
@@ -215,14 +209,8 @@ def _are_whole(numbers: np.ndarray) -> bool:
 
 
 def _are_rounded(numbers: np.ndarray) -> bool:
-    """Whether numbers are whole, and some too large for float64 to tell them from their
-    neighbors.
-    """
+    """Whether numbers are whole, and some too large for float64 to hold exactly."""
     return len(numbers) > 0 and _are_whole(numbers) and np.abs(numbers).max() >= EXACT_IN_FLOAT
-
-
-def _mean_words(words: pandas.Series) -> float:
-    return float(words.str.count(WORD).mean())
 
 
 def no_measurement(name: str, cells: Cells | np.ndarray) -> str:
@@ -282,19 +270,15 @@ def remark_on(column: Column, cells: Cells) -> str:
 
 
 def _nearly_numbers(cells: Cells) -> str:
-    """Say which cells keep a column from being one of numbers, where these are few; "" where
-    they are not.
-    """
+    """Say which few cells keep a column from being one of numbers, or ""."""
     strays = _strays(cells)[:STRAY_SPELLINGS]
-    n_strays = len(cells.given) - _n_numbers(cells)
+    n_strays = len(cells.given) - len(_finite_numbers(cells))
     is_near = 0 < n_strays <= FEW_CELLS * len(cells.given)
     return f"holds numbers except for {', '.join(map(repr, strays))}" if is_near else ""
 
 
 def _numbers_with_marks(cells: Cells) -> str:
-    """Say that words look like numbers with separators, a currency or a unit; "" where they do
-    not.
-    """
+    """Say that words look like numbers with separators, a currency or a unit, or ""."""
     sample = _sample(cells)
     if not looks_like_numbers(sample):
         return ""

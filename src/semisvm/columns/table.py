@@ -17,14 +17,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from semisvm.columns.cells import (
-    LARGEST_NUMBER,
-    CellError,
-    Cells,
-    Column,
-    Type,
-    typed_column,
-)
+from semisvm.columns.cells import LARGEST_NUMBER, CellError, Cells, Column, Type, typed_column
 from semisvm.columns.kinds import Unused, decide, no_measurement, remark_on
 from semisvm.errors import counted, suggest
 from semisvm.matrices import is_frame
@@ -48,21 +41,13 @@ class Schema:
         """Names of the columns in use."""
         return tuple(column.name for column in self.columns)
 
-    @property
-    def plain_numbers(self) -> frozenset[str]:
-        """Columns that a reader may turn into numbers on its own."""
-        numbers = (column for column in self.columns if column.type == "number")
-        return frozenset(
-            column.name for column in numbers if not column.strays and not column.format
-        )
-
     def read(self, rows: pandas.DataFrame | Columns) -> Columns:
         """Turn the cells of new rows into values; other columns of the frame are ignored."""
         there = rows.schema.names if isinstance(rows, Columns) else list(map(str, rows.columns))
         missing = [name for name in self.names if name not in set(there)]
         if missing:
             are = "are no columns" if len(missing) > 1 else "is no column"
-            raise ValueError(f"there {are} {_listed(missing)}: {suggest(missing[0], there)}")
+            raise ValueError(f"there {are} {listed(missing)}: {suggest(missing[0], there)}")
         if isinstance(rows, Columns):
             return rows.select(self)
         values = [typed_column(column, Cells(rows[column.name])) for column in self.columns]
@@ -174,9 +159,7 @@ class TableReading:
 
 
 def read_table(
-    frame: pandas.DataFrame,
-    types: Mapping[str, Type] | None = None,
-    decimal: str | None = None,
+    frame: pandas.DataFrame, types: Mapping[str, Type] | None = None, decimal: str | None = None
 ) -> TableReading:
     """Decide what each column is, and turn its cells into values.
 
@@ -315,9 +298,10 @@ def in_known_order(X: Any, known: Any) -> Any:
 
 
 def _columns(names: list[str]) -> str:
-    return f"column{'s' if len(names) > 1 else ''} {_listed(names)}"
+    return f"column{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """Return the names of some columns for a message, the first few."""
     rest = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(map(repr, names[:MOST_NAMED])) + rest

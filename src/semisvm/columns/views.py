@@ -24,12 +24,7 @@ from sklearn import config_context
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import (
-    OneHotEncoder,
-    QuantileTransformer,
-    StandardScaler,
-    normalize,
-)
+from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler, normalize
 
 from semisvm.columns.cells import TERM
 from semisvm.columns.characters import HashedCharacters, fit_characters
@@ -160,9 +155,7 @@ class Views:
         return names
 
     def _numbers(self, rows: Columns) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers, dates and marks of empty cells: standardized, and with normal scores of the
-        ranks of numbers.
-        """
+        """Numbers, dates and marks of empty cells: standardized, and with ranks of numbers."""
         if self.imputer is None or self.scaler is None:
             return np.empty((len(rows), 0)), np.empty((len(rows), 0))
         numbers = rows.numbers
@@ -190,9 +183,7 @@ class Views:
 def make_views(
     rows: Any, *, ranks: bool = True, characters: bool = True, latent: bool = False
 ) -> Views:
-    """Learn how rows become numbers: a table, texts, or points; the keywords say which views are
-    needed.
-    """
+    """Learn how a table, texts or points become numbers; the keywords name the views needed."""
     return _learn_views(rows, ranks, characters, latent)[0]
 
 
@@ -248,7 +239,7 @@ def _text_views(
     words, of_words = _learn_terms(_learn_words, texts)
     if not characters:
         return TextViews(words, None, None), {"words": of_words}
-    groups, of_characters = _learn_terms(_learn_characters, texts)
+    groups, of_characters = _learn_terms(fit_characters, texts)
     views = TextViews(words, groups, None)
     ready = {"words": of_words, "characters": of_characters}
     if not latent:
@@ -261,26 +252,24 @@ def _text_views(
     return TextViews(words, groups, directions), ready
 
 
-def _learn_terms(learn: Callable[[np.ndarray, int, float], Any], texts: np.ndarray) -> Any:
+def _learn_terms(learn: Callable[[np.ndarray, int, float, int], Any], texts: np.ndarray) -> Any:
     """Terms of at least two texts and at most half of them; all terms where that leaves none."""
     for least, most in ((2, 0.5), (1, 1.0)):
         try:
-            return learn(texts, least, most)
+            return learn(texts, least, most, MOST_TERMS)
         except ValueError:
             continue
     raise ValueError("No text holds a word: every string is empty.")
 
 
-def _learn_characters(texts: np.ndarray, least: int, most: float) -> tuple[HashedCharacters, Any]:
-    return fit_characters(texts, least, most, MOST_TERMS)
-
-
-def _learn_words(texts: np.ndarray, least: int, most: float) -> tuple[TfidfVectorizer, Any]:
+def _learn_words(
+    texts: np.ndarray, least: int, most: float, n_terms: int
+) -> tuple[TfidfVectorizer, Any]:
     vectorizer = TfidfVectorizer(
         sublinear_tf=True,
         min_df=least,
         max_df=most,
-        max_features=MOST_TERMS,
+        max_features=n_terms,
         dtype=np.float64,
         analyzer="word",
         token_pattern=TERM,

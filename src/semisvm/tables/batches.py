@@ -50,33 +50,14 @@ WHY_COLUMNS = ("why", "why_accepted", "semisvm_why")
 CONTROL, OBJECT = "label", "cells"  # names in the labeling configuration of Label Studio
 
 
-@dataclass(frozen=True)
-class BatchRow:
-    """A row in a file for people: its number in the data file (from 1), its cells, its answer or
-    "".
-    """
-
-    number: int
-    cells: dict[str, Any]
-    label: str
-
-
-def as_tasks(rows: Sequence[BatchRow]) -> str:
-    """Return rows, with the answers that they have, as the JSON of Label Studio."""
-    return json.dumps(list(map(_task, rows)), ensure_ascii=False, indent=1, allow_nan=False)
-
-
-def _task(row: BatchRow) -> dict[str, Any]:
-    result = {
-        "from_name": CONTROL,
-        "to_name": OBJECT,
-        "type": "choices",
-        "value": {"choices": [row.label]},
-    }
-    cells = {name: plain_cell(cell) for name, cell in row.cells.items()}
+def _task(number: int, cells: Mapping[str, Any], label: str) -> dict[str, Any]:
+    """Return a row, with the answer that it has, as a task of Label Studio."""
+    choice = {"choices": [label]}
+    result = {"from_name": CONTROL, "to_name": OBJECT, "type": "choices", "value": choice}
+    plain = {name: plain_cell(cell) for name, cell in cells.items()}
     return {
-        "data": {"row": row.number, "drawn": BY_CAMPAIGN, "cells": cells},
-        "annotations": [{"result": [result], "was_cancelled": False}] if row.label else [],
+        "data": {"row": number, "drawn": BY_CAMPAIGN, "cells": plain},
+        "annotations": [{"result": [result], "was_cancelled": False}] if label else [],
     }
 
 
@@ -94,45 +75,36 @@ def _json_answers(path: AnyPath) -> Iterator[tuple[None, str, str]]:
     try:
         entries = json.loads(read_bytes(path).decode("utf-8-sig"))
     except ValueError as error:
-        raise fault(
-            path, f"this is not JSON ({error})", "Export the project as JSON again"
-        ) from None
+        reason = f"this is not JSON ({error})"
+        raise fault(path, reason, "Export the project as JSON again") from None
     if not isinstance(entries, list):
-        raise fault(
-            path,
-            "this is not a list of tasks",
-            "Export the project as JSON, with all its tasks",
-        )
+        reason = "this is not a list of tasks"
+        raise fault(path, reason, "Export the project as JSON, with all its tasks")
     for number, entry in enumerate(entries, 1):
         try:
             row = entry["data"]["row"]
             answers = _answers_of_task(entry)
         except (KeyError, TypeError, IndexError, AttributeError):
             reason = f"entry {number} is not a task of Label Studio with its row number"
-            raise fault(
-                path, reason, "Use the file that the campaign wrote, and export all of its data"
-            ) from None
+            remedy = "Use the file that the campaign wrote, and export all of its data"
+            raise fault(path, reason, remedy) from None
         for answer in answers or [""]:
             yield None, str(row), answer
 
 
 def _answers_of_task(task: Mapping[str, Any]) -> list[str]:
-    found = []
+    answers = []
     for annotation in task.get("annotations") or []:
-        if annotation.get("was_cancelled"):
-            continue
-        chosen = [
-            one["value"]["choices"] for one in annotation["result"] if one["type"] == "choices"
-        ]
-        found += [str(choices[0]) for choices in chosen if choices]
-    return found
+        if not annotation.get("was_cancelled"):
+            for result in annotation["result"]:
+                if result["type"] == "choices" and result["value"]["choices"]:
+                    answers.append(str(result["value"]["choices"][0]))
+    return answers
 
 
 @dataclass(frozen=True)
 class Told:
-    """What was read from a file of answers: how many are new, how many changed, rows that were
-    left empty.
-    """
+    """What a file of answers held: new answers, changed ones, rows left empty."""
 
     n_new: int
     n_corrected: int
@@ -223,9 +195,7 @@ def _write_rows(
     format: BatchFormat,
     force: bool,
 ) -> int:
-    """Write rows of the pool with their cells and these labels; a data file that has changed is
-    refused.
-    """
+    """Write rows of the pool with these labels; a data file that has changed is refused."""
     source = Path(campaign.about["data"] if data is None else data)
     require_data(campaign, source)
     if not labels:
@@ -259,20 +229,20 @@ def write_label_file(
     import pandas
 
     cells = read_cells(model, data, np.array(list(labels)))
-    rows = [
-        BatchRow(place + 1, row, label)
-        for (place, label), row in zip(labels.items(), cells, strict=True)
-    ]
+    numbers = [place + 1 for place in labels]
+    rows = list(zip(numbers, cells, labels.values(), strict=True))
     with whole_file(out, force=force) as unfinished:
         if format == "csv":
             drawn = name_drawn_column(model.names)
             lines = [
-                {row_column: row.number, **row.cells, drawn: BY_CAMPAIGN, model.target: row.label}
-                for row in rows
+                {row_column: number, **row, drawn: BY_CAMPAIGN, model.target: label}
+                for number, row, label in rows
             ]
             pandas.DataFrame(lines).to_csv(unfinished, index=False)
         else:
-            unfinished.write_text(as_tasks(rows), encoding="utf-8")
+            tasks = [_task(*row) for row in rows]
+            text = json.dumps(tasks, ensure_ascii=False, indent=1, allow_nan=False)
+            unfinished.write_text(text, encoding="utf-8")
 
 
 def read_answers(campaign: Campaign, path: AnyPath, annotator: str | None = None) -> Told:
@@ -340,9 +310,7 @@ def _csv_answers(path: AnyPath, row_column: str, target: str) -> Iterator[tuple[
 
 
 def _row_number(path: AnyPath, cell: str, numbers: np.ndarray, line: int | None) -> int:
-    """Return the place in the pool of a row whose number in the file is given; `numbers` are
-    those of the pool.
-    """
+    """Return the place in the pool of a row by its number in the file."""
     number = int(cell) if cell.strip().isdecimal() else -1
     place = int(np.searchsorted(numbers, number))
     if place < len(numbers) and numbers[place] == number:

@@ -11,7 +11,7 @@ import base64
 import hashlib
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from semisvm.errors import fault, suggest
 from semisvm.tables.files import load_table_model, model_digest
 from semisvm.tables.folders import folder_digest
 from semisvm.tables.methods import Tell, say_nothing
-from semisvm.tables.model import Model, read_codes
+from semisvm.tables.model import Model, is_unlabeled
 from semisvm.tables.operating import at_the_line, undo_beyond
 
 ROW_COLUMNS = (
@@ -67,11 +67,8 @@ def start_campaign(
     label = find_positive(model, positive)
     scores, is_open = score_open_rows(model, label, data, unlabeled, tell)
     if not len(scores):
-        raise fault(
-            data,
-            "every row has a label, so there is no pool",
-            "Give a file with rows that have none",
-        )
+        reason = "every row has a label, so there is no pool"
+        raise fault(data, reason, "Give a file with rows that have none")
     earlier = [entry for path in after for entry in Campaign.load(path).ledger]
     campaign = Campaign(
         scores,
@@ -115,11 +112,8 @@ def load_campaign(state: str | Path) -> Campaign:
             state, f"can't be read ({error.strerror})", "Give the file of a campaign"
         ) from None
     if "data" not in campaign.about:
-        raise fault(
-            state,
-            "this campaign was not begun on files",
-            "Go on with it in Python: semisvm.Campaign.load",
-        )
+        reason = "this campaign was not begun on files"
+        raise fault(state, reason, "Go on with it in Python: semisvm.Campaign.load")
     return campaign
 
 
@@ -145,9 +139,7 @@ def open_campaign(
         _require_same(
             campaign, state, asked | ({} if positive is None else {"pos_label": positive})
         )
-        require_digest(
-            Path(model_path), model_digest(model_path), campaign.about["model_digest"], "the model"
-        )
+        require_model(campaign.about, model_path)
         campaign.about["model"] = str(Path(model_path).resolve())
         return campaign
     asked = own_target(model_path, positive, asked)
@@ -159,9 +151,7 @@ def open_campaign(
 
 
 def _require_same(campaign: Campaign, state: str | Path, asked: dict[str, Any]) -> None:
-    """Refuse to go on with a campaign that was begun for something else than what is asked for
-    now.
-    """
+    """Refuse to go on with a campaign that was begun for something else."""
     target = campaign.target.as_dict()
     for name, value in asked.items():
         known = target[name] if name in target else getattr(campaign, name, value)
@@ -175,9 +165,7 @@ def _require_same(campaign: Campaign, state: str | Path, asked: dict[str, Any]) 
 def own_target(
     model_path: str | Path, positive: str | None, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the options of a campaign, with the target of the model's own fit where they have
-    none.
-    """
+    """Return the options of a campaign, by default with the target of the model's fit."""
     if any(name in options for name in ("min_precision", "min_recall", "min_f", "max_cost")):
         return options
     model = load_table_model(model_path)
@@ -196,12 +184,10 @@ def own_target(
 
 
 def certified_model(campaign: Campaign, *, model_path: str | Path | None = None) -> Model:
-    """Return the model with the certified threshold; `model_path` is where its file is now, by
-    default where it was.
-    """
+    """Return the model with the certified threshold; `model_path` says where it is now."""
     path = Path(campaign.about["model"] if model_path is None else model_path)
     model = load_table_model(path)
-    require_digest(path, model_digest(path), campaign.about["model_digest"], "the model")
+    require_model(campaign.about, path)
     verdict = campaign.verdict()
     point = verdict.operating_point
     if point is None:
@@ -235,10 +221,7 @@ def certified_model(campaign: Campaign, *, model_path: str | Path | None = None)
         lines = (line | {"threshold": line["threshold"] - cut} for line in record.thresholds)
         record = replace(record, thresholds=tuple(lines))
     summary = replace(
-        summary,
-        operating_points={positive: at_the_line(point)},
-        scores=scores,
-        campaign=record,
+        summary, operating_points={positive: at_the_line(point)}, scores=scores, campaign=record
     )
     probability = model.probability
     if probability is not None:
@@ -282,33 +265,23 @@ def find_positive(model: Model, asked: str | None) -> str:
 def score_open_rows(
     model: Model, positive: str, data: str | Path, unlabeled: str | None, tell: Tell
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of the rows without a label, as `predict` writes them, and a mask of them
-    over the file.
-    """
+    """Return the scores of rows without a label, and a mask of them over the file."""
     rows = model.open(data)
-    has_target = rows.names is None or model.target in rows.names
-    also = (model.target,) if rows.names is not None and has_target else ()
-    scores = [np.empty(0)]
-    masks = [np.empty(0, dtype=bool)]
+    scores = []
+    masks = []
     n_rows = 0
-    for chunk in model.chunks(rows, also):
-        mask = (
-            read_codes(model, rows, chunk, unlabeled) < 0
-            if has_target
-            else np.ones(len(chunk), dtype=bool)
-        )
+    for chunk in model.chunks(rows, (model.target,)):
+        mask = is_unlabeled(model, rows, chunk, unlabeled)
         scores.append(model.score(rows, chunk)[mask])
         masks.append(mask)
         n_rows += len(chunk)
         tell("Scoring", n_rows, None, "rows")
-    found = np.concatenate(scores) if len(scores) == 1 else np.concatenate(scores[1:])
-    return scores_for_class(found, np.array(model.classes.names), positive), np.concatenate(masks)
+    pool = scores_for_class(np.concatenate(scores), np.array(model.classes.names), positive)
+    return pool, np.concatenate(masks)
 
 
 def _calibration_in(model: Model, positive: str) -> Any:
-    """Held-out scores of the training labels, as the model file has them; None where it has
-    none, or others.
-    """
+    """Held-out scores of the training labels in the model file; None where there are none."""
     if len(model.classes.names) > 2 and model.has_class_thresholds:
         return None  # each class has scores of its own, which are not leads
     sample = model.summary.scores.get(positive)
@@ -331,29 +304,34 @@ def read_cells(model: Model, data: str | Path, numbers: np.ndarray) -> list[dict
     `numbers` are places in the file, from 0, in any order.
     """
     rows = model.open(data)
-    found: dict[int, dict[str, Any]] = {}
     if rows.names is None:
         return [{} for _ in numbers]
-    wanted = np.sort(numbers)
+    cells: dict[int, dict[str, Any]] = {}
+    wanted = np.unique(numbers)
     for chunk in rows.chunks():
+        assert chunk.frame is not None  # a file with named columns
         low, high = np.searchsorted(wanted, [chunk.start, chunk.start + len(chunk)])
-        for number in wanted[low:high].tolist():
-            assert chunk.frame is not None  # a file with named columns
-            own = chunk.frame.iloc[number - chunk.start]
-            found[number] = {str(name): cell for name, cell in own.items() if name != model.target}
-        if len(found) == len(set(wanted.tolist())):
+        features = chunk.frame.drop(columns=model.target, errors="ignore")
+        places = wanted[low:high]
+        records = features.iloc[places - chunk.start].to_dict("records")
+        cells |= dict(zip(places.tolist(), records, strict=True))
+        if len(cells) == len(wanted):
             break
-    return [found[number] for number in numbers.tolist()]
+    return [cells[number] for number in numbers.tolist()]
 
 
 def require_data(campaign: Campaign, path: str | Path) -> None:
     """Refuse to go on with a data file that is not what it was."""
-    require_digest(Path(path), file_digest(path), campaign.about["data_digest"], "the data file")
+    _require_digest(path, file_digest(path), campaign.about["data_digest"], "the data file")
 
 
-def require_digest(path: Path, found: str, expected: str, what: str) -> None:
-    """Refuse to go on with a file that is not what it was."""
-    if found != expected:
+def require_model(about: Mapping[str, Any], path: str | Path) -> None:
+    """Refuse to go on with a model that is not what it was."""
+    _require_digest(path, model_digest(path), about["model_digest"], "the model")
+
+
+def _require_digest(path: str | Path, digest: str, expected: str, what: str) -> None:
+    if digest != expected:
         reason = (
             f"{what} has changed since the campaign began, and a promise holds for what was frozen"
             " then"

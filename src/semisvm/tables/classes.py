@@ -23,10 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.columns.cells import is_missing, parse_number
+from semisvm.columns.cells import EXACT_IN_FLOAT, is_missing, parse_number
 from semisvm.errors import DataError, counted, fault, suggest
 from semisvm.tables.delimited import open_delimited
-from semisvm.tables.label_cells import refuse_rounded
 
 MOST_CLASSES = 100
 CLEARLY_RARER = 0.45  # of the labels of two classes
@@ -69,9 +68,7 @@ class Classes:
         return np.fromiter(map(spelled.__getitem__, texts), dtype=np.intp, count=len(texts))
 
     def categorical(self, codes: NDArray[np.intp]) -> Any:
-        """Return the labels for a fit, a pandas Categorical: the names in their order, missing
-        where a code is -1.
-        """
+        """Return the labels for a fit, a pandas Categorical, missing where a code is -1."""
         import pandas
 
         return pandas.Categorical.from_codes(codes, categories=pandas.Index(self.names))
@@ -89,10 +86,34 @@ def label_texts(cells: Any) -> list[str]:
     return ["" if is_missing(text) else text for text in texts]
 
 
-def unmark(texts: list[str], mark: str | None) -> list[str]:
-    """Replace the marker of unlabeled rows by ""; a number may be spelled in another way ("-1",
-    "-1.0").
+def labels_of(texts: Sequence[str]) -> NDArray:
+    """Return labels as numbers where all texts are numbers, whole ones where that loses nothing,
+    and as text otherwise; "" is no label, NaN among numbers.
     """
+    numbers = [parse_number(text) if text else np.nan for text in texts]
+    # an identifier too long for a float stays text
+    if all(number is not None and not abs(number) >= EXACT_IN_FLOAT for number in numbers):
+        return whole_if_possible(np.array(numbers, dtype=np.float64))
+    return np.array(texts)
+
+
+def refuse_rounded(labels: NDArray[np.floating]) -> None:
+    """Refuse labels that a file held as whole numbers beyond the precision of floats."""
+    if (np.abs(labels) >= EXACT_IN_FLOAT).any():
+        raise DataError(
+            "Labels are numbers of more than 15 digits, which are not exact. Write them as text."
+        )
+
+
+def whole_if_possible(y: NDArray[np.floating]) -> NDArray:
+    """Return y as integers where that loses nothing: no NaN, no fraction, no rounding."""
+    if len(y) and np.all(np.abs(y) < EXACT_IN_FLOAT) and np.all(y == np.rint(y)):
+        return y.astype(np.int64)
+    return y
+
+
+def unmark(texts: list[str], mark: str | None) -> list[str]:
+    """Replace the marker of unlabeled rows by "", also where "-1" is spelled "-1.0"."""
     if mark is None or mark == "":
         return texts
     same = {text for text in set(texts) if text == mark or _canonical(text) == _canonical(mark)}
@@ -102,12 +123,6 @@ def unmark(texts: list[str], mark: str | None) -> list[str]:
 def seems_empty(label: str) -> bool:
     """Whether a label may mean that there is none."""
     return _canonical(label).lower() in SEEM_EMPTY
-
-
-def settle_spelling(texts: list[str], path: Path, column: str, spelling: str) -> list[str]:
-    """Return the labels with one spelling per class; see `one_spelling`."""
-    same = one_spelling(Counter(texts), path, column, spelling)
-    return [same.get(text, text) for text in texts] if same else texts
 
 
 def one_spelling(counts: Counter[str], path: Path, column: str, spelling: str) -> dict[str, str]:
@@ -159,66 +174,28 @@ def settle_classes(
     """
     counts = Counter(texts)
     n_rows = counts.total()
-    n_labels = counts.total() - counts[""]
+    n_labels = n_rows - counts[""]
     labels = [text for text in counts if text]
-    distinct = set(labels)
-    are_numbers = all(parse_number(text) is not None for text in distinct)
+    are_numbers = all(parse_number(text) is not None for text in labels)
+    names = sorted(labels)
     if are_numbers:
-        distinct = {_canonical(text) for text in distinct}
-    names = (
-        sorted(distinct, key=lambda text: (float(text), text)) if are_numbers else sorted(distinct)
-    )
+        names = sorted({_canonical(text) for text in labels}, key=lambda text: (float(text), text))
     where = f"column {column!r}"
     if not names:
-        reason = f"{where} has no label: all {n_rows} cells are empty" + (
-            f" or {mark!r}" if mark else ""
-        )
+        marked = f" or {mark!r}" if mark else ""
+        reason = f"{where} has no label: all {n_rows} cells are empty{marked}"
         raise fault(path, reason, "Label some rows of each class")
-    alike = next((name for name in names if mark and _folded(name) == _folded(mark)), None)
-    if alike is not None:
-        reason = (
-            f"{where} holds {alike!r}, which differs from the marker {mark!r} only by case or"
-            " spaces"
-        )
-        raise fault(
-            path,
-            reason,
-            f"Set `unlabeled` to {alike!r}, or write all of these cells in the same way",
-        )
-    if mark != "" and "-1" in names and len(names) > 2 and n_labels == n_rows:
-        reason = (
-            f"{where} holds -1 besides {names[1]} and {names[2]}, which may be a class or mean no"
-            " label"
-        )
-        raise fault(
-            path,
-            reason,
-            "Set `unlabeled` to '-1' if it marks unlabeled rows, or to '' if it is a class",
-        )
-    seeming = next((name for name in names if name != "-1" and seems_empty(name)), None)
-    # Beside empty cells a word such as "unknown" may be a class.
-    if (
-        mark != ""
-        and seeming is not None
-        and (n_labels == n_rows or seeming.lower() in HARDLY_CLASSES)
-    ):
-        empty = "no empty cell" if n_labels == n_rows else counted(counts[""], "empty cell")
-        reason = f"{where} has {empty}, and {seeming!r} in {counts[seeming]} of {n_rows}"
-        remedy = (
-            f"Set `unlabeled` to {seeming!r} if it marks unlabeled rows, or to '' if it is a class"
-        )
-        raise fault(path, reason, remedy)
+    _refuse_likely_marks(names, counts, path, where, mark)
     may_be_one_class &= n_labels < n_rows
     if len(names) == 1 and may_be_one_class and positive is not None:
         return Classes(
             (f"not {names[0]}", *_with_positive_last(names, positive, path)), are_numbers
         )
     if len(names) == 1:
-        reason = (
-            f"{where} has labels of one class only, {names[0]!r} ({n_labels:,} of"
-            f" {counted(n_rows, 'row')})"
-        )
-        remedy = "Label some rows of another class" + _if_marked(mark)
+        n = f"{n_labels:,} of {counted(n_rows, 'row')}"
+        reason = f"{where} has labels of one class only, {names[0]!r} ({n})"
+        remedy = "Label some rows of another class"
+        remedy += f"; if {mark!r} is a class, set `unlabeled` to ''" if mark else ""
         if may_be_one_class:
             remedy += (
                 f", or set `positive` to {names[0]!r} if that is what you look for among the"
@@ -226,32 +203,55 @@ def settle_classes(
             )
         raise fault(path, reason, remedy)
     if len(names) > MOST_CLASSES or (are_numbers and 2 * len(names) > max(n_labels, 20)):
-        reason = (
-            f"{where} has {len(names)} different values on {n_labels} labeled rows, such as"
-            f" {labels[0]!r}"
-        )
-        raise fault(
-            path,
-            reason,
-            "A classifier needs a column of few classes: cut a measurement into ranges first",
-        )
+        values = f"{len(names)} different values on {n_labels} labeled rows"
+        reason = f"{where} has {values}, such as {labels[0]!r}"
+        remedy = "A classifier needs a column of few classes: cut a measurement into ranges first"
+        raise fault(path, reason, remedy)
     if positive is None and len(names) == 2:
-        known = Counter(filter(None, at_random)) or Counter(
-            {label: counts[label] for label in labels}
-        )
+        drawn = Counter(filter(None, at_random)) or Counter({text: counts[text] for text in labels})
         n_first = sum(
             n
-            for label, n in known.items()
-            if (_canonical(label) if are_numbers else label) == names[0]
+            for text, n in drawn.items()
+            if (_canonical(text) if are_numbers else text) == names[0]
         )
         # The rarer class; of two that are about as frequent the second, so that a few labels more
         # do not change it.
-        positive = names[0] if n_first < CLEARLY_RARER * known.total() else names[1]
+        positive = names[0] if n_first < CLEARLY_RARER * drawn.total() else names[1]
     return Classes(tuple(_with_positive_last(names, positive, path)), are_numbers)
 
 
-def _if_marked(mark: str | None) -> str:
-    return f"; if {mark!r} is a class, set `unlabeled` to ''" if mark else ""
+def _refuse_likely_marks(
+    names: list[str], counts: Counter[str], path: Path, where: str, mark: str | None
+) -> None:
+    """Refuse classes that may as well stand for rows without a label, unless the user has said
+    what they are.
+    """
+    has_empty = counts[""] > 0
+    n_rows = counts.total()
+    alike = next((name for name in names if mark and _folded(name) == _folded(mark)), None)
+    if alike is not None:
+        reason = (
+            f"{where} holds {alike!r}, which differs from the marker {mark!r} only by case or"
+            " spaces"
+        )
+        remedy = f"Set `unlabeled` to {alike!r}, or write all of these cells in the same way"
+        raise fault(path, reason, remedy)
+    if mark == "":
+        return
+    if "-1" in names and len(names) > 2 and not has_empty:
+        others = f"{names[1]} and {names[2]}"
+        reason = f"{where} holds -1 besides {others}, which may be a class or mean no label"
+        remedy = "Set `unlabeled` to '-1' if it marks unlabeled rows, or to '' if it is a class"
+        raise fault(path, reason, remedy)
+    seeming = next((name for name in names if name != "-1" and seems_empty(name)), None)
+    # Beside empty cells a word such as "unknown" may be a class.
+    if seeming is not None and (not has_empty or seeming.lower() in HARDLY_CLASSES):
+        empty = counted(counts[""], "empty cell") if has_empty else "no empty cell"
+        reason = f"{where} has {empty}, and {seeming!r} in {counts[seeming]} of {n_rows}"
+        remedy = (
+            f"Set `unlabeled` to {seeming!r} if it marks unlabeled rows, or to '' if it is a class"
+        )
+        raise fault(path, reason, remedy)
 
 
 def _with_positive_last(names: list[str], positive: str | None, path: Path) -> list[str]:
@@ -266,9 +266,7 @@ def _with_positive_last(names: list[str], positive: str | None, path: Path) -> l
 
 
 def parse_costs(words: str, classes: Classes) -> dict[str, float]:
-    """Read "spam=10,ham=1": what it costs to take a row of each class for another class, by
-    class name.
-    """
+    """Read "spam=10,ham=1": the cost of taking a row of each class for another class."""
     costs: dict[str, float] = {}
     for pair in words.split(","):
         name, equals, amount = (part.strip() for part in pair.rpartition("="))
@@ -298,48 +296,31 @@ def parse_costs(words: str, classes: Classes) -> dict[str, float]:
 
 
 def read_cost_matrix(path: str | Path, classes: Classes) -> np.ndarray:
-    """Read a CSV of costs: the first cell of each row names the true class, the header the
-    predicted classes.
-    """
+    """Read a CSV of costs: a row per true class, named in its first cell, a column per guess."""
     table = open_delimited(path)
-    path = Path(path)
-    k = len(classes.names)
+    names = classes.names
     columns = classes.codes_of(table.names[1:])
-    if sorted(columns.tolist()) != list(range(k)):
-        reason = (
-            f"the header names {list(table.names[1:])} where the classes are {list(classes.names)}"
-        )
-        raise fault(
-            path, reason, "Write one column for the true class, then one column per class", line=1
-        )
-    matrix = np.full((k, k), np.nan)
-    seen = list[int]()
+    if sorted(columns.tolist()) != list(range(len(names))):
+        reason = f"the header names {list(table.names[1:])} where the classes are {list(names)}"
+        remedy = "Write one column for the true class, then one column per class"
+        raise fault(path, reason, remedy, line=1)
+    costs: dict[int, np.ndarray] = {}
     for line, (name, *cells) in table.rows():
         code = int(classes.codes_of([name.strip()])[0])
-        if code < 0 or code in seen:
-            raise fault(
-                path,
-                f"{name!r} is no class, or has two rows",
-                suggest(name, classes.names),
-                line=line,
-            )
-        seen.append(code)
-        matrix[code, columns] = [
-            np.nan if (cost := parse_number(cell)) is None else cost for cell in cells
-        ]
-        if not (
-            np.isfinite(matrix[code]).all()
-            and (matrix[code] >= 0).all()
-            and matrix[code, code] == 0
-        ):
+        if code < 0 or code in costs:
+            reason = f"{name!r} is no class, or has two rows"
+            raise fault(path, reason, suggest(name, names), line=line)
+        values = np.array([parse_number(cell) for cell in cells], dtype=np.float64)
+        costs[code] = values[np.argsort(columns)]
+        if not (costs[code] >= 0).all() or costs[code][code] != 0:
             reason = (
                 "costs must be numbers from 0 up, and 0 where the predicted class is the true one"
             )
             raise fault(path, reason, "Correct them", line=line)
-    if len(seen) < k:
-        gone = next(name for code, name in enumerate(classes.names) if code not in seen)
-        raise fault(path, f"the true class {gone!r} has no row", "Write one row per class")
-    return matrix
+    if len(costs) < len(names):
+        missing = next(name for code, name in enumerate(names) if code not in costs)
+        raise fault(path, f"the true class {missing!r} has no row", "Write one row per class")
+    return np.array([costs[code] for code in range(len(names))])
 
 
 def _folded(text: str) -> str:

@@ -27,7 +27,9 @@ MOST_LEVELS = 20  # categories of a column that are told apart
 FEWEST_ROWS = 50  # predicted rows, from which on their share is compared
 CLEAR_GAP = 4.0  # standard errors between two shares accepted that are far from each other,
 LARGE_RATIO = 2.0  # and how many times larger one of them is
-MOVED = 0.25  # of the rows: a change of a column that is worth naming
+# of the rows: a change of a column that is worth naming, and one where the share accepted changed
+MOVED = 0.25
+MOVED_WITH_SHARE = 0.1
 TAIL = 0.05  # of the rows of the fit that are below `low`, and above `high`
 GIVES_AWAY = "Careful: the column {} alone nearly decides the label."
 
@@ -120,7 +122,7 @@ def say_far_from_fit(
     is_clear = abs(now - at_fit) > CLEAR_GAP * error
     if not is_clear or max(now, at_fit) < LARGE_RATIO * min(now, at_fit):
         return ()
-    moved = columns_that_moved(summary, rows)
+    moved = columns_that_moved(summary, rows, MOVED_WITH_SHARE)
     shown = "; ".join(moved[:MOST_NAMES_SHOWN])
     which = f" Columns that look different: {shown}." if moved else ""
     return (
@@ -129,9 +131,11 @@ def say_far_from_fit(
     )
 
 
-def columns_that_moved(summary: FitSummary, rows: Columns | None) -> list[str]:
-    """Return columns that look different from the fit, in words, the most different first; none
-    where the model knows no columns.
+def columns_that_moved(
+    summary: FitSummary, rows: Columns | None, least: float = MOVED
+) -> list[str]:
+    """Return columns that look different from the fit in a share `least` of the rows, in words,
+    the most different first; none where the model knows no columns.
     """
     if rows is None or len(rows) < FEWEST_ROWS:
         return []
@@ -157,9 +161,9 @@ def columns_that_moved(summary: FitSummary, rows: Columns | None) -> list[str]:
                 f"{max(below, above):.0%} {'below' if below > above else 'above'}"
                 f" {profile.low if below > above else profile.high:.4g}, at the fit {TAIL:.0%}"
             )
-        if abs(missing - profile.missing) >= max(gap, MOVED):
+        if abs(missing - profile.missing) >= max(gap, least):
             gap = abs(missing - profile.missing)
             words = f"{missing:.0%} empty, at the fit {profile.missing:.0%}"
-        if gap >= MOVED:
+        if gap >= least:
             changes.append((gap, f"{name!r} ({words})"))
     return [words for _, words in sorted(changes, key=lambda change: -change[0])]

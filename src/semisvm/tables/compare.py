@@ -4,25 +4,35 @@ The choice follows Breiman's one-standard-error rule: among the methods within o
 the best, take the one that is preferred beforehand, else the simplest. The supervised method is the
 simplest of all. That is a hint, not a proof: the verdict has the interval. Two classes are compared
 by ranking, so that a gain is one beyond the supervised method with a threshold of its own.
+
+Where only positives are labeled no error can be counted. What can be had is how well a method
+ranks: the AUC of labeled positives against unlabeled rows, out of fold. It is prior / 2 + (1 -
+prior) * (the AUC against negatives), so it orders methods as the AUC against negatives does,
+whatever the prior. Its error is that of DeLong, without added rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+
 from semisvm.decision import Estimate
-from semisvm.decision.audit import MERIT_CONFIDENCE
+from semisvm.decision.audit import MERIT_CONFIDENCE, Merit, merit_of_placements, place_among_others
 from semisvm.errors import DataError, counted, fault
 from semisvm.estimators import METHODS, NAMES, Method, find_method
+from semisvm.model_selection import PositiveUnlabeledKFold, cross_fit_scores
 from semisvm.tables.held_out import (
     BASELINE,
     MOST_UNLABELED,
+    N_COMPARISON_FOLDS,
     Bench,
     MethodTrial,
     make_bench,
-    positives_trials,
     try_method,
     tune_settings,
 )
@@ -30,13 +40,16 @@ from semisvm.tables.methods import (
     FOR_POSITIVES,
     Settings,
     Tell,
+    make_estimator,
     say_nothing,
+    shape_for,
     why_not,
     with_usual_kernel,
 )
 from semisvm.tables.summary import Comparison, MethodResult
-from semisvm.tables.training import Training, training_of
+from semisvm.tables.training import Training, draw_rows, training_of
 
+LOGISTIC, MACHINE = "balanced logistic regression", "balanced SVC"
 PU_MEASURE = "AUC of positives against unlabeled rows"
 ONLY_RANKED = (
     "This is how well each ranks. Errors can't be counted where only positives are labeled: no"
@@ -46,9 +59,7 @@ SAME_AUC = 1e-12  # differences below it are rounding
 
 
 def best_of(trials: Sequence[MethodTrial]) -> MethodTrial:
-    """Return the trial with the largest merit; if a target is asked for, among those that reach
-    it.
-    """
+    """Return the trial with the largest merit, among those that reach the target."""
     reaching = [trial for trial in trials if trial.reaches] or trials
     return max(reaching, key=lambda trial: trial.merit.mean)
 
@@ -84,9 +95,7 @@ def judge_trials(
     left_out: Mapping[str, str] | None = None,
     was_stopped: bool = False,
 ) -> Comparison:
-    """Choose one of the methods that were tried, the supervised one among them, and say what the
-    unlabeled rows are worth.
-    """
+    """Choose one of the trials, and say what the unlabeled rows are worth."""
     baseline = next(trial for trial in trials if trial.name == BASELINE)
     chosen = choose_trial(trials, preferred)
     return Comparison(
@@ -169,35 +178,27 @@ def _merit(trial: MethodTrial) -> str:
     return f"{abs(trial.merit.mean):.3f}"
 
 
-@dataclass
-class Tried:
-    """Methods that were tried one after the other, those that could not be, and whether Ctrl-C
-    ended it.
+def try_each(
+    names: Sequence[str], try_one: Callable[[str, int], MethodTrial]
+) -> tuple[dict[str, MethodTrial], dict[str, str], bool]:
+    """Try each method; Ctrl-C ends with those that are done, a ValueError leaves one out.
+
+    Returns the trials by name, {method that was left out: reason}, and whether Ctrl-C was pressed.
     """
-
-    trials: dict[str, MethodTrial] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
-    was_stopped: bool = False
-
-
-def try_each(names: Iterable[str], try_one: Callable[[str, int], MethodTrial]) -> Tried:
-    """Try one method after the other; Ctrl-C ends with those that are done, a ValueError leaves a
-    method out.
-    """
-    tried = Tried()
+    trials: dict[str, MethodTrial] = {}
+    left_out: dict[str, str] = {}
     for number, name in enumerate(names, 1):
         try:
-            tried.trials[name] = try_one(name, number)
+            trials[name] = try_one(name, number)
         except KeyboardInterrupt:
-            if not tried.trials:
+            if not trials:
                 raise KeyboardInterrupt from None
-            tried.was_stopped = True
-            break
+            return trials, left_out, True
         except (ValueError, MemoryError) as error:
             if name == BASELINE:
                 raise
-            tried.left_out[name] = str(error).split("\n")[0]
-    return tried
+            left_out[name] = str(error).split("\n")[0]
+    return trials, left_out, False
 
 
 def compare_methods(
@@ -223,16 +224,16 @@ def compare_methods(
             method, settings, bench, lambda what, *progress: tell(what + place, *progress)
         )
 
-    tried = try_each(names, try_one)
+    trials, left_out, was_stopped = try_each(names, try_one)
     comparison = judge_trials(
         bench.measure_for(settings),
-        list(tried.trials.values()),
+        list(trials.values()),
         n_unlabeled=int((bench.codes < 0).sum()),
         preferred=preferred,
-        left_out=tried.left_out,
-        was_stopped=tried.was_stopped,
+        left_out=left_out,
+        was_stopped=was_stopped,
     )
-    return comparison, tried.trials
+    return comparison, trials
 
 
 # ---- positives only ----
@@ -243,35 +244,72 @@ def compare_positives(
 ) -> Comparison:
     """Compare how methods rank labeled positives against unlabeled rows, at most `most` of them.
 
-    Differences are taken from the first method, the simplest. The chosen one is the method for
-    labels of one class: the others have no threshold.
+    They are ours and the two that most people would try first, which take unlabeled rows for
+    negatives. Differences are taken from the first, the simplest. The chosen one is ours: the
+    others have no threshold.
     """
-    contestants = positives_trials(training, X, settings, most)
+    unlabeled = draw_rows(np.flatnonzero(training.codes < 0), most, settings.seed)
+    positives = np.flatnonzero(training.codes >= 0)
+    n_folds = min(N_COMPARISON_FOLDS, len(positives), len(unlabeled))
+    if n_folds < 2:
+        reason = "comparing takes two labeled positives and two unlabeled rows"
+        raise fault(training.name, reason, "Label more rows")
+    rows = shape_for(FOR_POSITIVES, X)[np.concatenate([positives, unlabeled])]
+    y = np.repeat([1, -1], [len(positives), len(unlabeled)])
+    cv = PositiveUnlabeledKFold(n_folds, shuffle=True, random_state=settings.seed)
+    estimators = _contestants(settings)
 
     def try_one(name: str, number: int) -> MethodTrial:
-        tell(f"Comparing: {name}", number - 1, len(contestants), "methods")
-        return contestants[name]()
+        tell(f"Comparing: {name}", number - 1, len(estimators), "methods")
+        began = time.perf_counter()
+        scores = cross_fit_scores(estimators[name], rows, y, cv=cv)
+        merit = rank_in_folds(scores, y, [test for _, test in cv.split(rows, y)])
+        return MethodTrial(name, scores, merit, {}, time.perf_counter() - began)
 
-    tried = try_each(contestants, try_one)
-    trials = list(tried.trials.values())
+    by_name, left_out, was_stopped = try_each(list(estimators), try_one)
+    trials = list(by_name.values())
     if not trials:
-        reasons = "; ".join(f"{name}: {why}" for name, why in tried.left_out.items())
+        reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
         raise fault(training.name, f"no method could be fitted ({reasons})", "Correct the table")
     ranks = ", ".join(f"{trial.name} {trial.merit.mean:.3f}" for trial in trials)
     verdict = f"Out of fold, the {PU_MEASURE} is: {ranks}."
     best = best_of(trials)
-    ours = tried.trials.get(FOR_POSITIVES.name, best)
+    ours = by_name.get(FOR_POSITIVES.name, best)
     if best is not ours and best.merit.minus(ours.merit).low > 0:
         verdict += f" The {best.name} ranks better than {ours.name} by more than chance."
     return Comparison(
         measure=PU_MEASURE,
         methods=tuple(_line(trial, _gap_of_ranks(trial, trials[0])) for trial in trials),
-        left_out=tried.left_out,
+        left_out=left_out,
         chosen=FOR_POSITIVES.name,
         verdict=f"{verdict} {ONLY_RANKED}",
-        was_stopped=tried.was_stopped,
+        was_stopped=was_stopped,
         baseline=trials[0].name,
     )
+
+
+def _contestants(settings: Settings) -> dict[str, Any]:
+    """The estimators by name, the simplest first; two take unlabeled rows for negatives."""
+    ours = make_estimator(FOR_POSITIVES, settings).set_params(
+        unlabeled=-1, min_recall=None, confidence=None
+    )
+    machine = SVC(
+        C=settings.C,
+        kernel=settings.kernel or "rbf",
+        gamma="scale" if settings.gamma is None else settings.gamma,
+        class_weight="balanced",
+    )
+    logistic = LogisticRegression(C=settings.C, class_weight="balanced", max_iter=1000)
+    return {LOGISTIC: logistic, MACHINE: machine, FOR_POSITIVES.name: ours}
+
+
+def rank_in_folds(scores: np.ndarray, y: np.ndarray, folds: Sequence[np.ndarray]) -> Merit:
+    """Return the AUC of positives, y = 1, against the unlabeled rows of their fold."""
+    is_positive = (y == 1).astype(np.intp)
+    placement = np.empty(len(y))
+    for test in folds:
+        placement[test] = place_among_others(scores[test], is_positive[test])
+    return merit_of_placements(placement, is_positive, span=0.0, n_added=-1)
 
 
 def _gap_of_ranks(trial: MethodTrial, first: MethodTrial) -> Estimate:
@@ -293,9 +331,7 @@ def compare_on(
     tune: bool = False,
     tell: Tell = say_nothing,
 ) -> Comparison:
-    """Compare methods (all by default) on the training rows; the parameters are those of
-    `fit.fit_model`.
-    """
+    """Compare methods (by default all) on the training rows; see `fit.fit_model`."""
     for name in methods:
         if name == "auto":
             raise DataError(
@@ -328,11 +364,11 @@ def compare_on(
         methods = [BASELINE]
     elif not methods:  # methods that need a target are compared only if there is one
         fitting = [
-            one
-            for one in METHODS
-            if not one.for_one_class and (settings.has_target or not one.sets_threshold)
+            method
+            for method in METHODS
+            if not method.for_one_class and (settings.has_target or not method.sets_threshold)
         ]
-        methods = [one.name for one in fitting]
+        methods = [method.name for method in fitting]
     comparison, _ = compare_methods(bench, settings, methods, tell)
     return comparison
 

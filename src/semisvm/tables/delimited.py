@@ -1,6 +1,6 @@
 """Delimited text, CSV and TSV, as frames of named columns.
 
-The text is read once, about a megabyte at a time. As long as there is no quote in it, a row is a
+The text is read once, a few megabytes at a time. As long as there is no quote in it, a row is a
 line, and Arrow parses all lines of a part at once. From the first part with a quote on Python's csv
 reader splits the rows, strictly: text right after a closing quote, and a quote that is never
 closed, are errors. It also reads the parts that Arrow refuses, and knows the line of each row, so
@@ -21,26 +21,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO, StringIO
 from itertools import chain, islice
-from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from semisvm.columns.cells import MISSING_SPELLINGS, is_missing, parse_number, without_missing
+from semisvm.columns.cells import parse_number, without_missing
 from semisvm.disk import COMPRESSIONS, decode_text, open_bytes, read_block, refuse_other_formats
-from semisvm.errors import DataError, counted, fault, shorten
+from semisvm.errors import DataError, counted, fault
+from semisvm.tables.read import ROWS_AT_A_TIME, Chunk, RowReader
 
 if TYPE_CHECKING:
-    import pandas
+    from semisvm.tables.read import Part
 
-    # columns as features, and columns as they came: Arrow arrays by name
-    Part = tuple[pandas.DataFrame, dict[str, Any]]
-    # rows of the file that come before, and the next ones
-    Frames = Iterator[tuple[int, pandas.DataFrame, dict[str, Any]]]
-
-ROWS_AT_A_TIME = 65_536
-BYTES_AT_A_TIME = 1_000_000
+BYTES_AT_A_TIME = 4_000_000
 # Cells of more lines are refused: letters and articles have fewer, and whoever has longer texts can
 # write them as Parquet, which knows no quotes.
 MOST_LINES_IN_CELL = 1_000
@@ -54,7 +46,7 @@ _LINE_ENDS = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True)
-class DelimitedText:
+class DelimitedText(RowReader):
     """A file of rows under known column names.
 
     first_line   the line of the file where the rows begin, from 1
@@ -62,7 +54,6 @@ class DelimitedText:
     n_read       how many bytes of the (decompressed) file come before those that follow `start`
     """
 
-    path: Path
     names: tuple[str, ...]
     first_line: int
     delimiter: str
@@ -70,18 +61,29 @@ class DelimitedText:
     n_read: int
     is_whole: bool
 
-    def frames(
-        self, numbers: frozenset[str], wanted: list[str], keep: Sequence[str] = ()
-    ) -> Frames:
-        """Yield (rows that come before, `wanted` columns, columns to `keep`): those in `numbers`
-        as float64, all others as text, and those to keep as they are written.
-        """
-        n_rows = 0
-        for frame, kept in self._frames(numbers - {*keep}, wanted, keep):
-            yield n_rows, frame, kept
-            n_rows += len(frame)
-        if not n_rows:
-            raise self.fault("a header and no rows", "Add rows below it", self.first_line - 1)
+    def parts(self, wanted: Sequence[str], keep: Sequence[str] = ()) -> Iterator[Part]:
+        """Yield the rows; all cells are text."""
+        line = self.first_line
+        pending = b""
+        blocks = self._blocks()
+        for block in blocks:
+            pending += block
+            if b'"' in pending or not self.delimiter.isascii():
+                yield from self._parts_by_lines(chain([pending], blocks), line, wanted, keep)
+                return
+            end = _end_of_lines(pending)
+            part = pending[:end]
+            pending = pending[end:]
+            if len(pending) > LONGEST_ROW:
+                reason = f"a row of more than {LONGEST_ROW:,} bytes"
+                raise self.fault(reason, "Check that this is a table", line)
+            if part:
+                table = self._read_by_arrow(part, line, [*wanted, *keep])
+                if table is None:  # the other reader says what is wrong, if anything is
+                    yield from self._parts_by_lines([part], line, wanted, keep)
+                else:
+                    yield _make_part(table, wanted, keep)
+                line += _count_lines(part)
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield (line, cells) of each row that is not blank; a row with too few or too many
@@ -89,12 +91,9 @@ class DelimitedText:
         """
         return self._split(self._blocks(), self.first_line)
 
-    def guess_rows(self, n_first: int) -> int | None:
-        """Estimate how many rows there are, of which the first frame has `n_first`; None where
-        that is not possible.
-        """
+    def guess_rows(self, chunk: Chunk) -> int | None:
         if self.is_whole:
-            return n_first
+            return len(chunk)
         if self.path.suffix.lower() in COMPRESSIONS:
             return None
         return round(self.path.stat().st_size * _count_lines(self.start) / len(self.start))
@@ -103,7 +102,9 @@ class DelimitedText:
         """Return an error that names the file and the line."""
         return fault(self.path, reason, remedy, line=line)
 
-    # ---- parts of the text ----
+    def fault_at(self, row: int, reason: str, remedy: str) -> DataError:
+        line, _ = next(islice(self.rows(), row, None))
+        return self.fault(reason, remedy, line)
 
     def _blocks(self) -> Iterator[bytes]:
         """Yield the bytes of the rows; the last ones end a line."""
@@ -115,99 +116,68 @@ class DelimitedText:
                 block = following
         yield block if block.endswith(b"\n") else block + b"\n"  # after \r it is the same line end
 
-    def _frames(
-        self, numbers: frozenset[str], wanted: list[str], keep: Sequence[str]
-    ) -> Iterator[Part]:
-        line = self.first_line
-        pending = b""
-        blocks = self._blocks()
-        for block in blocks:
-            pending += block
-            if b'"' in pending or not self.delimiter.isascii():
-                rows = self._split(chain([pending], blocks), line)
-                yield from self._frames_of_rows(rows, numbers, wanted, keep)
-                return
-            end = _end_of_lines(pending)
-            part = pending[:end]
-            pending = pending[end:]
-            if len(pending) > LONGEST_ROW:
-                reason = f"a row of more than {LONGEST_ROW:,} bytes"
-                raise self.fault(reason, "Check that this is a table", line)
-            if part:
-                parsed = self._read_by_arrow(part, line, numbers, wanted, keep)
-                if parsed is None:  # the other reader says what is wrong, if anything is
-                    rows = self._split([part], line)
-                    yield from self._frames_of_rows(rows, numbers, wanted, keep)
-                elif len(parsed[0]):
-                    yield parsed
-                line += _count_lines(part)
-
-    # ---- by Arrow ----
-
-    def _read_by_arrow(
-        self,
-        part: bytes,
-        line: int,
-        numbers: frozenset[str],
-        wanted: list[str],
-        keep: Sequence[str],
-    ) -> Part | None:
-        """Return the rows of a part; None where Arrow refuses it."""
-        import pandas
+    def _read_by_arrow(self, part: bytes, line: int, names: list[str]) -> Any:
+        """Return columns of a part, which begins in a line; None where Arrow refuses it."""
         import pyarrow
         from pyarrow import csv as arrow_csv
 
         decode_text(self.path, part, line)
-        types = {
-            name: pyarrow.float64() if name in numbers else pyarrow.string() for name in self.names
-        }
         source: Any = pyarrow.BufferReader(part)
         try:
-            table = arrow_csv.read_csv(
+            return arrow_csv.read_csv(
                 source,
                 arrow_csv.ReadOptions(column_names=list(self.names), block_size=len(part) + 1),
                 arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
                 arrow_csv.ConvertOptions(
-                    column_types=types,
-                    null_values=sorted(MISSING_SPELLINGS),
-                    include_columns=list(dict.fromkeys([*wanted, *keep])),
+                    column_types=dict.fromkeys(self.names, pyarrow.string()),
+                    include_columns=list(dict.fromkeys(names)),
                 ),
             )
         except pyarrow.ArrowException:
             return None
-        columns = {}
-        for name in wanted:
-            cells = table.column(name).combine_chunks()
-            columns[name] = cells.to_pandas() if name in numbers else without_missing(cells)
-            if name in numbers and np.isinf(columns[name].to_numpy()).any():
-                return None
-        frame = pandas.DataFrame(columns, index=range(table.num_rows))
-        return frame, {name: table.column(name).combine_chunks() for name in keep}
 
     # ---- by lines ----
 
-    def _split(self, blocks: Iterable[bytes], line: int) -> Iterator[tuple[int, list[str]]]:
-        """Yield (line, cells) of each row of the text that begins in a line; faults as `rows`."""
-        lines = _RowLines(self, blocks, line)
-        reader = _csv_reader(lines, self.delimiter)
+    def _split(self, blocks: Iterable[bytes], first: int) -> Iterator[tuple[int, list[str]]]:
+        """Yield (line, cells) of each row of the text that begins in line `first`; faults as
+        `rows`.
+        """
+        row_line = first  # where the present row begins
+
+        def lines() -> Iterator[str]:
+            for number, text in enumerate(self._lines(blocks, first), first):
+                if number - row_line > len(self.names) * MOST_LINES_IN_CELL:
+                    raise self._too_many_lines(row_line)
+                yield text
+
+        reader = _csv_reader(lines(), self.delimiter)
         try:
             for cells in reader:
-                n_lines = reader.line_num + line - lines.row_line
-                if n_lines > LINES_LIKE_ROWS:
+                if first + reader.line_num - row_line > LINES_LIKE_ROWS:
                     for cell in cells:
-                        self._refuse_swallowed(cell, lines.row_line)
+                        self._refuse_swallowed(cell, row_line)
                 if len(cells) == len(self.names):
-                    yield lines.row_line, cells
+                    yield row_line, cells
                 elif len(cells) > 1 or any(cell.strip() for cell in cells):
-                    reason = (
-                        f"the row has {counted(len(cells), 'cell')} where the header has"
-                        f" {len(self.names)}"
-                    )
+                    n_cells = counted(len(cells), "cell")
+                    reason = f"the row has {n_cells} where the header has {len(self.names)}"
                     remedy = "Add or remove cells, or quote those with a delimiter"
-                    raise self.fault(reason, remedy, lines.row_line)
-                lines.row_line = line + reader.line_num
+                    raise self.fault(reason, remedy, row_line)
+                row_line = first + reader.line_num
         except csv.Error as error:
-            raise _misquoted(self.path, lines.row_line, error) from None
+            raise _misquoted(self.path, row_line, error) from None
+
+    def _lines(self, blocks: Iterable[bytes], line: int) -> Iterator[str]:
+        """Yield the lines of some blocks, which begin in a line, with their ends."""
+        pending = b""
+        for block in blocks:
+            pending += block
+            end = _end_of_lines(pending)
+            for text in StringIO(decode_text(self.path, pending[:end], line), newline=""):
+                yield text
+                line += 1
+            pending = pending[end:]
+        yield from StringIO(decode_text(self.path, pending, line), newline="")
 
     def _refuse_swallowed(self, cell: str, line: int) -> None:
         """Refuse a cell of a row that begins in a line if it holds too many lines, or rows."""
@@ -231,73 +201,27 @@ class DelimitedText:
         remedy = "Close the quote; if the text is that long, save the table as Parquet"
         return self.fault(reason, remedy, line)
 
-    def _frames_of_rows(
-        self,
-        rows: Iterator[tuple[int, list[str]]],
-        numbers: frozenset[str],
-        wanted: list[str],
-        keep: Sequence[str],
+    def _parts_by_lines(
+        self, blocks: Iterable[bytes], line: int, wanted: Sequence[str], keep: Sequence[str]
     ) -> Iterator[Part]:
-        import pandas
         import pyarrow
 
-        while part := list(islice(rows, ROWS_AT_A_TIME)):
-            columns: dict[str, Any] = {}
-            kept: dict[str, Any] = {}
-            for name in dict.fromkeys([*wanted, *keep]):
+        rows = self._split(blocks, line)
+        while part := [cells for _, cells in islice(rows, ROWS_AT_A_TIME)]:
+            columns = {}
+            for name in (*wanted, *keep):
                 place = self.names.index(name)
-                if name in numbers:
-                    values = [self._number(cells[place], place, line) for line, cells in part]
-                    columns[name] = np.array(values, dtype=np.float64)
-                else:
-                    texts = pyarrow.array([cells[place] for _, cells in part], pyarrow.string())
-                    if name in keep:
-                        kept[name] = texts
-                    if name in wanted:
-                        columns[name] = without_missing(texts)
-            yield pandas.DataFrame(columns, index=range(len(part))), kept
-
-    def _number(self, cell: str, place: int, line: int) -> float:
-        """Return the number in a cell, NaN where it is empty; a fault where it is neither."""
-        name = self.names[place]
-        if is_missing(cell):
-            return nan
-        value = parse_number(cell)
-        if value is not None:
-            return value
-        remedy = "Write a number with a decimal point, or leave the cell empty"
-        if parse_number(cell.replace(",", ".")) is not None:
-            remedy = "Write decimals with a point, not a comma"
-        reason = f"column {name!r} holds {shorten(cell)} where a finite number is expected"
-        raise self.fault(reason, remedy, line)
+                columns[name] = pyarrow.array([cells[place] for cells in part], pyarrow.string())
+            yield _make_part(pyarrow.table(columns), wanted, keep)
 
 
-class _RowLines:
-    """The lines of some blocks, with their ends; ends in a fault where one row takes too many.
+def _make_part(table: Any, wanted: Sequence[str], keep: Sequence[str]) -> Part:
+    import pandas
 
-    `row_line` is the line where the present row begins; whoever splits rows keeps it up to date.
-    """
-
-    def __init__(self, text: DelimitedText, blocks: Iterable[bytes], line: int):
-        self.row_line = line
-        self._text = text
-        self._lines = self._decoded(blocks, line)
-
-    def __iter__(self) -> Iterator[str]:
-        return self._lines
-
-    def _decoded(self, blocks: Iterable[bytes], line: int) -> Iterator[str]:
-        pending = b""
-        for block in blocks:
-            pending += block
-            end = _end_of_lines(pending)
-            for text in StringIO(decode_text(self._text.path, pending[:end], line), newline=""):
-                if line - self.row_line > len(self._text.names) * MOST_LINES_IN_CELL:
-                    raise self._text._too_many_lines(self.row_line)
-                yield text
-                line += 1
-            pending = pending[end:]
-        yield from StringIO(decode_text(self._text.path, pending, line), newline="")
+    columns = {name: table.column(name).combine_chunks() for name in table.column_names}
+    texts = {name: without_missing(columns[name]) for name in wanted}
+    frame = pandas.DataFrame(texts, index=range(table.num_rows))
+    return frame, {name: columns[name] for name in keep}
 
 
 def _end_of_lines(text: bytes) -> int:
@@ -357,17 +281,13 @@ def open_delimited(path: str | Path, *, delimiter: str | None = None) -> Delimit
 
 
 def _find_delimiter(header: str, row: str) -> str:
-    """The mark that header and first row have equally often, the most frequent one; else a
-    comma, semicolon or tab.
-    """
+    """The mark that header and first row share most often; else a comma, semicolon or tab."""
     in_header, in_row = (_QUOTED.sub("", line) for line in (header, row))
     there = [mark for mark in ",;\t|" if mark in in_header]
     alike = [mark for mark in there if in_header.count(mark) == in_row.count(mark)]
-    return (
-        max(alike, key=in_header.count)
-        if alike
-        else next((mark for mark in there if mark != "|"), ",")
-    )
+    if alike:
+        return max(alike, key=in_header.count)
+    return next((mark for mark in there if mark != "|"), ",")
 
 
 def require_names(path: Path, names: Sequence[str], line: int) -> None:

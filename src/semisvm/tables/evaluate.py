@@ -16,13 +16,19 @@ from semisvm.errors import MOST_NAMES_SHOWN, DataError, counted, fault, is_spell
 from semisvm.estimators import METHODS
 from semisvm.labels import encode
 from semisvm.tables.classes import Classes, label_texts
-from semisvm.tables.findings import now, sample_scores, say_weights, summarize
 from semisvm.tables.label import N_SUGGESTED, AllLabeledError, suggest_rows
-from semisvm.tables.methods import Tell, lead_per_class, say_nothing, score_rows
+from semisvm.tables.methods import Tell, lead_per_class, say_nothing, say_weights, score_rows
 from semisvm.tables.model import Model, read_codes
 from semisvm.tables.operating import predict_codes, scores_per_class
 from semisvm.tables.read import RowReader
-from semisvm.tables.summary import FitSummary, MethodSummary, ScoreSample
+from semisvm.tables.summary import (
+    FitSummary,
+    MethodSummary,
+    ScoreSample,
+    now,
+    sample_scores,
+    summarize,
+)
 from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways
 
 SEEN = (
@@ -46,12 +52,10 @@ class Evaluation:
     classes: tuple[str, ...]
     rows: int  # labeled rows, which are judged
     unlabeled: int  # rows that are not judged
-    not_at_random: (
-        int  # labeled rows that were drawn by doubt or by a campaign: nothing is measured on them
-    )
-    as_negative: dict[
-        str, int
-    ]  # of a model of positives only: labels that count as its negative class, and their rows
+    # labeled rows that were drawn by doubt or by a campaign: nothing is measured on them
+    not_at_random: int
+    # of a model of positives only: labels that count as its negative class, and their rows
+    as_negative: dict[str, int]
     # rows above the operating point of no class; they are predicted to be of the nearest class
     below_all: int
     confusion: np.ndarray  # (k, k) counts by true class (rows) and predicted class (columns)
@@ -90,9 +94,7 @@ class Evaluation:
 def evaluate_file(
     model: Model, path: str | Path, *, unlabeled: str | None = None, tell: Tell = say_nothing
 ) -> Evaluation:
-    """Score the rows of a file and judge the labeled ones; `unlabeled` marks rows without a
-    label.
-    """
+    """Score the rows of a file and judge the labeled ones."""
     rows = model.open(path)
     also: tuple[str, ...] = ()
     if model.schema is not None:
@@ -115,14 +117,12 @@ def evaluate_file(
         n_rows += len(chunk)
         tell("Evaluating", n_rows, None, "rows")
     at_random = None if way is None else read_ways(rows.path, way, ways, must_be=False)
-    found = _evaluate(model, rows, np.concatenate(scores), np.concatenate(codes), at_random)
-    return replace(found, as_negative=dict(others.most_common()))
+    evaluation = _evaluate(model, rows, np.concatenate(scores), np.concatenate(codes), at_random)
+    return replace(evaluation, as_negative=dict(others.most_common()))
 
 
 def say_as_negative(classes: Sequence[str], others: Mapping[str, int]) -> list[str]:
-    """Say which labels, of how many rows each, count as the class that a model of positives only
-    has no name of.
-    """
+    """Say which labels count as negatives of a model of positives only."""
     if not others:
         return []
     negative, positive = classes
@@ -143,9 +143,7 @@ def say_as_negative(classes: Sequence[str], others: Mapping[str, int]) -> list[s
 
 
 def _drawn_column(model: Model, rows: RowReader) -> str | None:
-    """The column of a file that may say how its rows were drawn: no feature of the model, and
-    not the target.
-    """
+    """The column that may say how rows were drawn: not the target, no feature of the model."""
     used = {model.target, *model.names}
     return next(
         (name for name in DRAWN_COLUMNS if rows.names and name in rows.names and name not in used),
@@ -166,10 +164,10 @@ def _evaluate(
     missing = [name for code, name in enumerate(classes) if not (codes[is_labeled] == code).any()]
     if missing:
         where = f"column {model.target!r}" if rows.names is not None else "the file"
-        told = counted(int(is_labeled.sum()), "labeled row") + (
+        n_labeled = counted(int(is_labeled.sum()), "labeled row") + (
             ", drawn at random" if at_random is not None else ""
         )
-        reason = f"no row of class {missing[0]!r} is labeled in {where} ({told})"
+        reason = f"no row of class {missing[0]!r} is labeled in {where} ({n_labeled})"
         remedy = "Evaluate on rows that have labels of every class"
         if model.has_positives_only and missing[0] == classes[0]:
             remedy += f"; any label but {classes[1]!r} counts as {classes[0]!r}"
@@ -178,9 +176,9 @@ def _evaluate(
     true = codes[is_labeled]
     fitted = model.summary.data
     predicted = predict_codes(labeled)
-    asked = {name: point.target for name, point in model.summary.operating_points.items()}
+    targets = {name: point.target for name, point in model.summary.operating_points.items()}
     if model.summary.positives_only is not None:
-        asked[classes[1]] = _target_of(model.summary.positives_only)
+        targets[classes[1]] = _target_of(model.summary.positives_only)
     confusion = np.zeros((len(classes), len(classes)), dtype=np.int64)
     np.add.at(confusion, (true, predicted), 1)
     return Evaluation(
@@ -191,7 +189,7 @@ def _evaluate(
         as_negative={},
         below_all=int((model.lead_of(labeled) < 0).sum()) if scores.ndim > 1 else 0,
         confusion=confusion,
-        points=_points(labeled, true, classes, asked, by_class=model.has_class_thresholds),
+        points=_points(labeled, true, classes, targets, by_class=model.has_class_thresholds),
         merit=judge(predicted, true, classes),
         scores=labeled,
         codes=true,
@@ -205,7 +203,7 @@ def _points(
     scores: np.ndarray,
     true: np.ndarray,
     classes: tuple[str, ...],
-    asked: Mapping[str, Target],
+    targets: Mapping[str, Target],
     *,
     by_class: bool,
 ) -> dict[str, OperatingPoint]:
@@ -222,31 +220,30 @@ def _points(
     names = classes[-per_class.shape[1] :]
     return {
         name: measure(
-            own, np.where(true == classes.index(name), 1, -1), 0.0, target=asked.get(name, Target())
+            class_scores,
+            np.where(true == classes.index(name), 1, -1),
+            0.0,
+            target=targets.get(name, Target()),
         )
-        for name, own in zip(names, per_class.T, strict=True)
+        for name, class_scores in zip(names, per_class.T, strict=True)
     }
 
 
 def _score_samples(
     scores: np.ndarray, true: np.ndarray, pool: np.ndarray, classes: tuple[str, ...]
 ) -> dict[str, ScoreSample]:
-    """Return scores of labeled and of unlabeled rows per class, from which the threshold has
-    been subtracted.
-    """
+    """Return scores of labeled and unlabeled rows per class, measured from the threshold."""
     columns = lead_per_class(pool)
     return {
-        name: sample_scores(own, sign, Evidence.EMPIRICAL, columns[:, k])
-        for k, (name, own, sign) in enumerate(scores_per_class(scores, true, classes))
+        name: sample_scores(class_scores, sign, Evidence.EMPIRICAL, columns[:, k])
+        for k, (name, class_scores, sign) in enumerate(scores_per_class(scores, true, classes))
     }
 
 
 def summary_on(
     model: Model, path: str | Path | None, *, unlabeled: str | None = None, tell: Tell = say_nothing
 ) -> FitSummary:
-    """Return the model's summary with what a file of rows adds: measures on its labels, rows of
-    it to label next.
-    """
+    """Return the model's summary with measures on a file's labels, and rows to label next."""
     summary = model.summary
     if path is None:
         return summary
@@ -309,11 +306,13 @@ def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> F
         if isinstance(model, Model)
         else [str(label) for label in model.classes_]
     )
-    own = [str(label) for label in labels.classes]
+    names_in_y = [str(label) for label in labels.classes]
     class_name = type(model.estimator if isinstance(model, Model) else model).__name__
-    method = next((one for one in METHODS if one.class_name == class_name), None)
+    method = next((method for method in METHODS if method.class_name == class_name), None)
     strange = {
-        name: int((labels.codes == k).sum()) for k, name in enumerate(own) if name not in known
+        name: int((labels.codes == k).sum())
+        for k, name in enumerate(names_in_y)
+        if name not in known
     }
     if strange and not (method is not None and method.for_one_class and _has_positives_only(model)):
         name = next(iter(strange))
@@ -321,7 +320,7 @@ def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> F
             f"y holds the label {name!r}, which is not a class of the model."
             f" {suggest(name, known)}."
         )
-    place = np.array([known.index(name) if name in known else 0 for name in own])
+    place = np.array([known.index(name) if name in known else 0 for name in names_in_y])
     codes = np.where(labels.is_labeled, place[labels.codes], -1)
     scores = model.decision_function(X) if isinstance(model, Model) else score_rows(model, X)
     labeled = scores[codes >= 0]
@@ -332,15 +331,15 @@ def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> F
         )
     if isinstance(model, Model):
         fitted = model.estimator
-        asked = model.summary.operating_points
+        points = model.summary.operating_points
         audits = model.summary.audits
     else:
         fitted = model[-1] if hasattr(model, "steps") else model
-        asked, audits = (
+        points, audits = (
             getattr(fitted, name, None) or {} for name in ("operating_points_", "audits_")
         )
     classes = Classes(tuple(known), False)
-    targets = {str(name): _target_of(point) for name, point in asked.items() if point is not None}
+    targets = {str(name): _target_of(point) for name, point in points.items() if point is not None}
     by_class = isinstance(model, Model) and model.has_class_thresholds
     names = (method.name, method.paper_name) if method else (class_name, "")
     training = Training("X", str(getattr(y, "name", None) or "y"), X, codes, classes)

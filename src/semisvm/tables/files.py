@@ -44,17 +44,6 @@ SUFFIXES_OF_OTHERS = frozenset([*SUFFIXES, ".html", ".json", ".pkl", ".pickle", 
 MANIFEST = "semisvm/manifest.json"
 SUMMARY = "semisvm/summary.json"
 DIGEST = "semisvm/sha256"
-IN_MANIFEST = (
-    "title",
-    "created",
-    "data",
-    "classes",
-    "positive",
-    "method",
-    "operating_points",
-    "audits",
-    "versions",
-)
 # What is learned about single training rows has no place in a file that others read.
 ABOUT_TRAINING_ROWS = (
     "transduction_",
@@ -176,10 +165,8 @@ def load(path: str | Path) -> Any:
     except DataError:
         raise
     except Exception as error:  # skops and zipfile raise many unrelated types on bad content
-        reason = (
-            f"can't be read as a model of semisvm {manifest.get('semisvm', '')}"
-            f" ({first_line(error)})"
-        )
+        version = manifest.get("semisvm", "")
+        reason = f"can't be read as a model of semisvm {version} ({first_line(error)})"
         raise fault(path, reason, "Fit the model again with this version") from None
 
 
@@ -197,9 +184,7 @@ def _read_by_skops(path: Path, content: bytes) -> Any:
 
 
 def load_table_model(path: str | Path) -> Model:
-    """Read a `Model`, which knows columns and classes; a bare estimator that was saved from
-    Python is refused.
-    """
+    """Read a `Model`; a bare estimator that was saved from Python is refused."""
     from semisvm.tables.model import Model
 
     loaded = load(path)
@@ -240,9 +225,7 @@ def trusted_types(wanted: Collection[str]) -> set[str]:
 
 
 def _types_in(root: Any) -> set[Any]:
-    """Return a type of this library and the types of the fields of a dataclass or named tuple,
-    all the way down.
-    """
+    """Return a type of this library, and the types of its fields, all the way down."""
     if not isinstance(root, type):
         return set().union(*map(_types_in, typing.get_args(root)))
     if not root.__module__.startswith("semisvm."):
@@ -268,7 +251,6 @@ def to_bytes(model: Any) -> bytes:
         "semisvm": version,
     }
     summary = model.summary.as_dict() if is_model else {}
-    manifest |= {name: summary[name] for name in IN_MANIFEST if name in summary}
     with zipfile.ZipFile(stream, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(MANIFEST, json.dumps(manifest, indent=1, allow_nan=False))
         archive.writestr(SUMMARY, json.dumps(summary, allow_nan=False))
@@ -277,9 +259,7 @@ def to_bytes(model: Any) -> bytes:
 
 
 def model_digest(path: str | Path) -> str:
-    """Return a digest of everything in a model's file but its summary, which says when it was
-    fitted.
-    """
+    """Return a digest of everything in a model's file but its summary."""
     content = read_bytes(Path(path))
     _check_content(Path(path), content)
     digest = hashlib.sha256()
@@ -290,9 +270,7 @@ def model_digest(path: str | Path) -> str:
 
 
 def _state(model: Any) -> dict[str, Any]:
-    """Return everything but the summary, which is kept as JSON, and but what concerns single
-    training rows.
-    """
+    """Return everything but the summary and what concerns single training rows."""
     estimator = copy.copy(model.estimator)
     for name in ABOUT_TRAINING_ROWS:
         vars(estimator).pop(name, None)
@@ -302,9 +280,7 @@ def _state(model: Any) -> dict[str, Any]:
 
 
 def _check_content(path: Path, content: bytes) -> tuple[dict[str, Any], bytes]:
-    """Return the manifest, and the summary as JSON, of a complete file in a format that this
-    version reads.
-    """
+    """Return the manifest, and the summary as JSON, of a complete file."""
     not_ours = fault(
         path, "this is not a model file of semisvm", "Give a file that semisvm fit wrote"
     )
@@ -316,11 +292,8 @@ def _check_content(path: Path, content: bytes) -> tuple[dict[str, Any], bytes]:
         manifest = json.loads(archive.read(MANIFEST))
         version = manifest.get("format")
         if type(version) is not int or version < 1:
-            raise fault(
-                path,
-                f"its format is {version!r}, which is no version number",
-                "Fit the model again",
-            )
+            reason = f"its format is {version!r}, which is no version number"
+            raise fault(path, reason, "Fit the model again")
         if version != FORMAT_VERSION:
             is_newer = version > FORMAT_VERSION
             reason = (
@@ -331,11 +304,8 @@ def _check_content(path: Path, content: bytes) -> tuple[dict[str, Any], bytes]:
             remedy = "Upgrade: pip install -U semisvm" if is_newer else "Fit the model again"
             raise fault(path, reason, remedy)
         if archive.read(DIGEST).decode() != _digest(archive):
-            raise fault(
-                path,
-                "the file was damaged or edited: its digest is wrong",
-                "Copy it again, or fit again",
-            )
+            reason = "the file was damaged or edited: its digest is wrong"
+            raise fault(path, reason, "Copy it again, or fit again")
         return manifest, archive.read(SUMMARY)
     except DataError:
         raise

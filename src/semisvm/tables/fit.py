@@ -9,44 +9,48 @@
 
 Ctrl-C ends the current stage, keeps the best so far, and continues with the next: a comparison ends
 with the methods that are done, a fit with the rounds that are done, an audit is left out.
+
+A method that sets its own threshold brings its operating points, audit and scores
+(`PreferenceSVC`). For any other method they are measured on out-of-fold scores of the method and of
+the supervised baseline. All scores and operating points of the model are on the one scale that
+people see (`scores_beyond`); those of the supervised baseline in an audit are on that of the
+baseline.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from semisvm.campaign.record import first_price
 from semisvm.columns.table import Columns
+from semisvm.decision import Evidence, OperatingPoint
+from semisvm.decision.audit import changed_by_unlabeled
+from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import DataError, counted
 from semisvm.estimators import METHODS, Method, find_method
 from semisvm.kernels.threads import with_limited_threads
+from semisvm.machines import choose_solver
+from semisvm.matrices import is_sparse_matrix
 from semisvm.model_selection.fair_sample import (
     FairSampleCheck,
     check_fair_sample,
     labeled_fold_scores,
 )
+from semisvm.model_selection.thresholds import fit_probability
 from semisvm.tables.column_checks import profile_columns, say_deciding_columns
 from semisvm.tables.compare import compare_methods
-from semisvm.tables.findings import (
-    measure_model,
-    measure_positives_only,
-    parameters_of,
-    say_gain,
-    sets_own_threshold,
-    summarize,
-    without_repeats,
-)
 from semisvm.tables.held_out import (
     BASELINE,
     MOST_UNLABELED,
     Bench,
     MethodTrial,
     make_bench,
-    try_fitted,
+    make_trial,
     try_method,
     tune_settings,
 )
@@ -57,8 +61,10 @@ from semisvm.tables.methods import (
     Tell,
     check_positives_only,
     fit_quietly,
+    lead_per_class,
     make_estimator,
     say_nothing,
+    say_weights,
     score_rows,
     sets_thresholds,
     shape_for,
@@ -67,15 +73,31 @@ from semisvm.tables.methods import (
     with_usual_kernel,
 )
 from semisvm.tables.model import Model
-from semisvm.tables.sentences import INSISTED, REFUSED
-from semisvm.tables.summary import ColumnProfile, Comparison, MethodSummary
-from semisvm.tables.training import RowForms, Training
+from semisvm.tables.operating import at_the_line, audit_steps, chance_kept, scores_per_class
+from semisvm.tables.sentences import (
+    ABOVE,
+    CAMPAIGN_PRICE,
+    INSISTED,
+    NO_CERTIFICATE,
+    REFUSED,
+    SAID_OF_MANY_ROWS,
+    UNUSED,
+)
+from semisvm.tables.summary import (
+    MOST_SCORES,
+    ColumnProfile,
+    Comparison,
+    FitSummary,
+    MethodSummary,
+    parameters_of,
+    sample_scores,
+    summarize,
+)
+from semisvm.tables.training import RowForms, Training, draw_rows, take_rows
 
 AUTO, FOR_TARGETS = "auto", "preference"
-LARGE_TABLE, MOST_IN_KERNELS_OF_MANY = (
-    5_000,
-    2_000,
-)  # beyond so many rows, fewer are in kernels of all rows
+LARGE_TABLE = 5_000  # rows, beyond which fewer are in kernels of all rows:
+MOST_IN_KERNELS_OF_MANY = 2_000
 PREFERRED = "AutoSVC"  # what "auto" takes unless another is better by more than two standard errors
 
 
@@ -120,25 +142,15 @@ class Stages:
                 "drawn at random; the model itself was fitted to all."
             )
 
-    def check_columns(self) -> dict[str, ColumnProfile]:
-        """Point at columns that give the label away; return what the columns look like."""
-        rows = self.training.rows
-        if not isinstance(rows, Columns):
-            return {}
-        self.notes += say_deciding_columns(rows, self.training.codes)
-        return profile_columns(rows)
-
     def check_sample(self) -> bool:
-        """Check whether the labels look like a random sample; True if a certificate is refused
-        because they do not.
-        """
+        """Check whether the labels look like a random sample; True if that denies a certificate."""
         if self.training.has_positives_only:  # its own assumption is stated with its results
             return False
-        found = check_sample(
+        check = check_sample(
             self.views.form(), self.labels, self.training.measures, self.settings, self.tell
         )
-        self.is_fair_sample = None if found is None else bool(found.is_fair)
-        is_allowed, notes = may_certify(found, self.settings)
+        self.is_fair_sample = None if check is None else bool(check.is_fair)
+        is_allowed, notes = may_certify(check, self.settings)
         self.notes = notes + self.notes
         if not is_allowed:
             self.settings = replace(self.settings, confidence=None)
@@ -205,17 +217,14 @@ class Stages:
         del self.notes[n_notes:]  # they are notes of the model only where the method is chosen
         if self.was_stopped:
             raise StoppedError
-        X = self.views.for_method(method, settings)
-        return try_fitted(
-            method,
-            estimator,
-            X,
-            self.training.measures,
-            settings,
-            bench,
-            time.perf_counter() - began,
-            complaints,
-        )
+        seconds = time.perf_counter() - began
+        rows = np.flatnonzero(self.training.measures)
+        scores = estimator.out_of_fold_scores_[rows].copy()
+        is_new = np.isnan(scores).reshape(len(rows), -1).any(axis=1)
+        if is_new.any():  # rows that the fit did not learn from
+            X = self.views.for_method(method, settings)
+            scores[is_new] = score_rows(estimator, take_rows(X, rows[is_new]))
+        return make_trial(method, scores, settings, bench, seconds, complaints)
 
     def fit(self, method: Method) -> Any:
         """Fit the method to all rows."""
@@ -238,9 +247,7 @@ class Stages:
         return estimator
 
     def measure(self, model: Model) -> Model:
-        """Find out what the model gives: from the estimator itself if it knows, otherwise on
-        held-out labels.
-        """
+        """Find out what the model gives: from the estimator itself, or on held-out labels."""
         method = find_method(model.method)
         X = self.views.for_method(method, self.settings)
         if method.for_one_class:
@@ -252,9 +259,7 @@ class Stages:
         return measure_model(model, held_out, self.training, X, self.settings)
 
     def _held_out(self, method: Method) -> tuple[MethodTrial, MethodTrial] | None:
-        """Return the method and the supervised baseline on the folds; None without folds, or
-        after Ctrl-C.
-        """
+        """Return the method and the baseline on the folds; None without folds, or after Ctrl-C."""
         if self.bench is None:
             self.notes.append(f"The quality of the model can't be measured: {self.why_no_bench}.")
             return None
@@ -324,7 +329,10 @@ def fit_model(
     tell("Encoding the table")
     views = training.views()
     work = make_stages(training, views, settings, most_unlabeled, tell)
-    profiles = work.check_columns()
+    profiles: dict[str, ColumnProfile] = {}
+    if isinstance(training.rows, Columns):
+        work.notes += say_deciding_columns(training.rows, training.codes)
+        profiles = profile_columns(training.rows)
     was_refused = work.check_sample()
     work.tune(tune)
     chosen, why = work.choose(method, why)
@@ -389,12 +397,212 @@ def check_sample(
     return check_fair_sample(X, measures, scores, random_state=settings.seed)
 
 
-def may_certify(found: FairSampleCheck | None, settings: Settings) -> tuple[bool, list[str]]:
-    """Return whether a held-out certificate may be given, and notes that say what the check
-    found.
-    """
-    if found is None or found.is_fair:
+def may_certify(check: FairSampleCheck | None, settings: Settings) -> tuple[bool, list[str]]:
+    """Return whether a held-out certificate may be given, and notes on the check."""
+    if check is None or check.is_fair:
         return True, []
     if settings.confidence is None:
-        return True, [found.sentence]
-    return settings.trust_labels, [found.sentence, INSISTED if settings.trust_labels else REFUSED]
+        return True, [check.sentence]
+    return settings.trust_labels, [check.sentence, INSISTED if settings.trust_labels else REFUSED]
+
+
+# ---- what the model gives ----
+
+
+def sets_own_threshold(method: Method, estimator: Any, settings: Settings) -> bool:
+    """Whether a fitted estimator brings its own operating points and audit."""
+    return sets_thresholds(method, settings) and hasattr(estimator, "audits_")
+
+
+def measure_model(
+    model: Model,
+    held_out: tuple[MethodTrial, MethodTrial] | None,
+    training: Training,
+    X: Any,
+    settings: Settings,
+) -> Model:
+    """Return a fitted model with its threshold, its probabilities, and a summary of what it gives.
+
+    `held_out` has the method and the supervised baseline on the same folds; X are the rows as the
+    estimator takes them.
+    """
+    method = find_method(model.method)
+    pool = None
+    if training.n_unlabeled:
+        unlabeled = draw_rows(np.flatnonzero(training.codes < 0), MOST_SCORES, settings.seed)
+        pool = score_rows(model.estimator, take_rows(X, unlabeled))
+    notes: list[str] = []
+    if sets_own_threshold(method, model.estimator, settings):
+        model = _with_own_points(model, pool, training.n_unlabeled, settings.seed)
+        audits = model.summary.audits.values()
+        if training.n_unlabeled and not any(map(changed_by_unlabeled, audits)):
+            notes.append(UNUSED)
+    elif held_out is not None:
+        notes += held_out[0].complaints
+        model = _with_held_out_points(model, *held_out, training, pool, settings)
+    summary = model.summary
+    if len(summary.classes) > 2 and method.sets_threshold and settings.has_target:
+        notes.append(ABOVE)
+    notes += say_weights(model.estimator)
+    notes += _say_form(method, model.estimator, training, X)
+    notes += [
+        point.reason
+        for point in summary.operating_points.values()
+        if not point.reached and point.reason
+    ]
+    # The scores of one of several classes that have thresholds of their own are no leads.
+    if len(summary.classes) == 2 or not method.sets_threshold:
+        notes += _advise_campaign(summary)
+    return replace(model, summary=replace(summary, notes=summary.notes + tuple(notes)))
+
+
+def measure_positives_only(model: Model, X: Any, training: Training, seed: int = 0) -> Model:
+    """Return a model with what is known where only positives are labeled."""
+    point = model.estimator.operating_point_
+    *known, assumption = (" ".join(line.split()) for line in str(point).splitlines())
+    notes = [assumption, *(line[0].upper() + line[1:].removesuffix(".") + "." for line in known)]
+    scores = model.estimator.out_of_fold_scores_
+    of_positives = scores[(training.codes >= 0) & np.isfinite(scores)]
+    unlabeled = draw_rows(np.flatnonzero(training.codes < 0), MOST_SCORES, seed)
+    pool = score_rows(model.estimator, shape_for(FOR_POSITIVES, X)[unlabeled])
+    sign = np.ones(len(of_positives))
+    sample = sample_scores(of_positives, sign, point.level, pool, training.n_unlabeled)
+    summary = replace(
+        model.summary,
+        notes=model.summary.notes + tuple(notes),
+        positives_only=point,
+        scores={training.classes.names[1]: sample},
+    )
+    return replace(model, summary=summary)
+
+
+def _say_form(method: Method, estimator: Any, training: Training, X: Any) -> list[str]:
+    """Say it where a linear machine has so many rows that its primal form is solved."""
+    if (
+        getattr(estimator, "solver", None) != "auto"
+        or getattr(estimator, "kernel", None) != "linear"
+    ):
+        return []
+    n_rows = training.n_labeled if method.name == BASELINE else X.shape[0]
+    form, why = choose_solver(n_rows, X.shape[1], is_sparse=is_sparse_matrix(X))
+    return [f"{SAID_OF_MANY_ROWS} {why}"] if form == "primal" else []
+
+
+def _advise_campaign(summary: FitSummary) -> list[str]:
+    """Say what a promise would take, where a target was asked for and none is given."""
+    sentences = []
+    for name, point in summary.operating_points.items():
+        sample = summary.scores.get(name)
+        if sample is None or not point.target.is_constrained or point.status == "certified":
+            continue
+        if not sample.unlabeled or len(set(sample.sign)) < 2:
+            continue
+        n = first_price(
+            sample.unlabeled, (sample.labeled, sample.sign), point.target, point.confidence
+        )
+        target = f"{point.target} for {name!r}"
+        sentences.append(
+            NO_CERTIFICATE.format(target) if n is None else CAMPAIGN_PRICE.format(target, f"{n:,}")
+        )
+    return sentences
+
+
+def _with_own_points(model: Model, pool: np.ndarray | None, n_unlabeled: int, seed: int) -> Model:
+    """The model of an estimator that sets its own threshold."""
+    estimator = model.estimator
+    points = {}
+    audits = {}
+    samples = {}
+    chances: dict[str, float] = {}
+    probability = None
+    for k, (name, point) in enumerate(estimator.operating_points_.items()):
+        if point is None:
+            continue
+        points[name] = at_the_line(point)
+        audits[name] = estimator.audits_[name]
+        of_pool = np.empty(0) if pool is None else pool if pool.ndim == 1 else pool[:, k]
+        shown = scores_beyond(estimator.calibration_scores_[name], point.threshold)
+        sign = estimator.calibration_sign_[name]
+        samples[name] = sample_scores(shown, sign, point.level, of_pool, n_unlabeled)
+        if point.level == Evidence.CROSS_FITTED and len(estimator.classes_) == 2:
+            probability = fit_probability(shown, sign)
+            chances |= _chance(points[name], name, shown, sign, seed)
+    summary = replace(
+        model.summary, operating_points=points, audits=audits, scores=samples, chances=chances
+    )
+    return replace(model, summary=summary, probability=probability)
+
+
+def _with_held_out_points(
+    model: Model,
+    trial: MethodTrial,
+    baseline: MethodTrial,
+    training: Training,
+    pool: np.ndarray | None,
+    settings: Settings,
+) -> Model:
+    """The model with thresholds that are set on out-of-fold scores."""
+    classes = training.classes.names
+    codes = training.codes[training.measures]
+    points = {name: at_the_line(point) for name, point in trial.points.items()}
+    threshold = trial.points[classes[1]].threshold if len(classes) == 2 else 0.0
+    columns = None if pool is None else lead_per_class(pool)
+    samples = {}
+    chances = {}
+    probability = None
+    for k, (name, scores, sign) in enumerate(scores_per_class(trial.scores, codes, classes)):
+        unlabeled = np.empty(0) if columns is None else columns[:, k]
+        if len(classes) == 2:
+            scores = scores_beyond(scores, threshold)
+            unlabeled = scores_beyond(unlabeled, threshold)
+            probability = fit_probability(scores, sign)
+            chances = _chance(points[name], name, scores, sign, settings.seed)
+        samples[name] = sample_scores(
+            scores, sign, trial.points[name].level, unlabeled, training.n_unlabeled
+        )
+    audits = audit_steps(
+        baseline.scores,
+        codes,
+        trial.points,
+        settings,
+        classes,
+        uses_unlabeled=trial.name != BASELINE,
+    )
+    summary = replace(
+        model.summary, operating_points=points, audits=audits, scores=samples, chances=chances
+    )
+    return replace(model, summary=summary, threshold=threshold, probability=probability)
+
+
+def _chance(
+    point: OperatingPoint, name: str, scores: np.ndarray, sign: np.ndarray, seed: int
+) -> dict[str, float]:
+    """How likely what a class was asked for is kept, where it is reached and that can be said."""
+    chance = chance_kept(scores, sign, point.target, seed) if point.reached else None
+    return {} if chance is None else {name: chance}
+
+
+def say_gain(entry: MethodTrial, baseline: MethodTrial) -> list[str]:
+    """Say what the unlabeled rows contributed."""
+    if entry.name == BASELINE:
+        return []
+    gap = entry.merit.minus(baseline.merit)
+    seen = (
+        f"{entry.merit.name} {abs(entry.merit.mean):.3f} with the unlabeled rows,"
+        f" {abs(baseline.merit.mean):.3f} without (a gain of {gap.value:+.3f}, 90% interval"
+        f" {gap.low:+.3f} to {gap.high:+.3f})"
+    )
+    if gap.value < 0:
+        advice = "is the better choice here" if gap.high < 0 else "is simpler and seems no worse"
+        return [f"The unlabeled rows did not help: {seen}. The supervised method {advice}."]
+    return [f"Held-out labels: {seen}."]
+
+
+def without_repeats(notes: Iterable[str]) -> tuple[str, ...]:
+    """Drop a note that ends with another one, as warnings of one class do."""
+    distinct = tuple(dict.fromkeys(notes))
+    return tuple(
+        note
+        for note in distinct
+        if not any(note != other and note.endswith(other) for other in distinct)
+    )

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ import numpy as np
 from semisvm.columns.encoder import TableEncoder
 from semisvm.errors import DataError, RowsLostError, counted, fault
 from semisvm.estimators import Method, find_method
-from semisvm.tables.classes import label_texts, one_spelling, settle_classes
+from semisvm.tables.classes import one_spelling, settle_classes
 from semisvm.tables.fit import AUTO, Stages, fit_model
 from semisvm.tables.folders import (
     Survey,
@@ -46,22 +46,14 @@ from semisvm.tables.methods import (
     say_nothing,
 )
 from semisvm.tables.model import Model
-from semisvm.tables.partition_rows import Here, LabelCoder, OnCluster, Pool, stays_sparse
+from semisvm.tables.partition_rows import Here, OnCluster, Pool, stays_sparse
 from semisvm.tables.read_training import (
     check_request,
     columns_of_ways,
     printable_name,
     settle_features,
 )
-from semisvm.tables.training import (
-    WAYS,
-    FolderTraining,
-    RowForms,
-    Training,
-    read_ways,
-    say_blank,
-    say_chosen,
-)
+from semisvm.tables.training import RowForms, Training, find_ways, say_blank, say_chosen
 
 MOST_LABELED_KEPT = 20_000
 MOST_UNLABELED_KEPT = 10_000
@@ -71,6 +63,45 @@ SQUARED = (
     "Text in a folder is learned with the squared hinge loss: the hinge would take too many passes"
     " over the rows."
 )
+
+
+class FolderForms(RowForms):
+    """The sampled rows of a folder, in the standard view only, which keeps passes short."""
+
+    def candidates(self) -> list[str]:
+        """Return nothing: the standard view is the only one."""
+        return []
+
+
+@dataclass(kw_only=True)
+class FolderTraining(Training):
+    """What is known of a folder: `rows` and `codes` are those of the sample, the counts are
+    those of all rows. `workers` read the files of the `pool`.
+    """
+
+    counts: np.ndarray
+    n_rows: int
+    pool: Pool
+    workers: Here | OnCluster
+
+    @property
+    def n_labeled(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def n_unlabeled(self) -> int:
+        return self.n_rows - self.n_labeled
+
+    @property
+    def class_counts(self) -> dict[str, int]:
+        """Labeled rows per class; where only some were drawn at random, these, in the sample."""
+        if self.at_random is not None:
+            return super().class_counts
+        return dict(zip(self.classes.names, self.counts.astype(int).tolist(), strict=True))
+
+    def views(self) -> RowForms:
+        """Return the sampled rows in the form that all rows have."""
+        return FolderForms(self.rows)
 
 
 def read_folder(
@@ -113,13 +144,13 @@ def read_folder(
     if not files:
         raise fault(path, "none of its rows has a label or a feature", "Give a folder with rows")
     same = one_spelling(survey.labels, path, target, spelling)
-    labels = Counter({"": survey.unlabeled.n})
+    labels = Counter({"": survey.n_rows.total() - survey.n_labeled})
     for text, n in survey.labels.items():
         labels[same.get(text, text)] += n
-    frame, texts = survey.sample([file.name for file in files])
+    frame, texts = survey.in_order([file.name for file in files])
     frame = with_kinds(frame, kinds)
     texts = [same.get(text, text) for text in texts]
-    ways, at_random = _read_drawn(path, frame, may_say, must_be=drawn is not None)
+    ways, at_random = find_ways(path, frame, may_say, must_be=drawn is not None)
     classes = settle_classes(
         labels,
         path,
@@ -139,15 +170,12 @@ def read_folder(
             " count as unlabeled."
         )
     codes = classes.codes_of(texts)
+    notes = say_blank(sum(map(len, survey.blank.values())))
     if at_random is not None:
-        n_chosen = int(((codes >= 0) & ~at_random).sum())
-        n_seen = int((codes >= 0).sum())
-        about["notes"] = say_chosen(n_chosen, n_seen, survey.labeled.n) + about["notes"]
-    about["notes"] = say_blank(sum(map(len, survey.blank.values()))) + about["notes"]
+        notes += say_chosen(codes, at_random, survey.n_labeled)
     del labels[""]
     codes_of_labels = classes.codes_of(list(labels))
     heights = [survey.n_rows[file.name] for file in files]
-    label_coder = LabelCoder(classes, target, unlabeled, same)
     return FolderTraining(
         name=printable_name(path.resolve()),
         target=target,
@@ -155,27 +183,12 @@ def read_folder(
         codes=codes,
         classes=classes,
         at_random=at_random,
-        **about,
+        **about | {"notes": notes + about["notes"]},
         counts=np.bincount(codes_of_labels, list(labels.values()), len(classes.names)),
         n_rows=sum(heights),
-        pool=Pool(files, heights, label_coder, survey.blank, workers),
+        pool=Pool(files, heights, classes, target, unlabeled, same, survey.blank),
+        workers=workers,
     )
-
-
-def _read_drawn(
-    path: Path, frame: Any, may_say: Sequence[str], *, must_be: bool
-) -> tuple[str | None, np.ndarray | None]:
-    """Return the column that says how the sampled rows were drawn, and which are drawn at random;
-    None where no column says it.
-    """
-    for name in may_say:
-        texts = label_texts(frame[name])
-        if any(texts) and (at_random := read_ways(path, name, texts, must_be=must_be)) is not None:
-            return name, at_random
-        if must_be:
-            reason = f"the column {name!r} does not say how rows were drawn"
-            raise fault(path, reason, f"It may hold {', '.join(map(repr, WAYS))}, or nothing")
-    return None, None
 
 
 # ---- fitting ----
@@ -207,12 +220,11 @@ class FolderStages(Stages):
         return self.compare([BASELINE, USES_UNLABELED])
 
     def fit(self, method: Method) -> Any:
-        """Fit the method to all rows, or to the sample where it has no form for rows that are
-        not in memory.
-        """
+        """Fit the method to all rows, or to the sample where it has no form for all rows."""
         training = self.training
         uses_all = method.name in STREAMED and self.settings.kernel == "linear"
-        if method.name == BASELINE and training.has_all_labels:
+        has_all_labels = int((training.codes >= 0).sum()) == training.n_labeled
+        if method.name == BASELINE and has_all_labels:
             return super().fit(method)
         if not uses_all:
             n = len(training.codes)
@@ -221,10 +233,9 @@ class FolderStages(Stages):
                 f" has learned from {n:,} rows, drawn at random from {training.n_rows:,}."
             )
             return super().fit(method)
-        assert training.pool is not None
         encoder = self.views.encoder(self.settings.view)
         assert isinstance(encoder, TableEncoder)
-        rows = training.pool.rows(encoder, self.tell)
+        rows = training.pool.rows(encoder, training.workers, self.tell)
         estimator = make_estimator(method, self.settings)
         n_compared = (
             int((training.codes < 0).sum())
@@ -254,18 +265,18 @@ def fit_folder(
     training: FolderTraining, settings: Settings, *, method: str | None = None, **options: Any
 ) -> Model:
     """Fit a model to all rows of a folder; the parameters are those of `fit_model`."""
-    asked = method or AUTO
-    if asked != AUTO:
-        find_method(asked)
-    if settings.kernel is None and (asked == AUTO or asked in STREAMED):
+    chosen = method or AUTO
+    if chosen != AUTO:
+        find_method(chosen)
+    if settings.kernel is None and (chosen == AUTO or chosen in STREAMED):
         settings = replace(settings, kernel="linear")
-    if settings.kernel != "linear" and asked in (AUTO, USES_UNLABELED):
+    if settings.kernel != "linear" and chosen in (AUTO, USES_UNLABELED):
         raise DataError(
             "A machine of all rows of a folder has a linear kernel, and `kernel` is"
             f" {settings.kernel!r}. Leave it out, or set `method` to autosvc or preference,"
             " which learn from a sample, or give the files one by one if they fit into memory."
         )
-    stages = partial(FolderStages, uses_all_rows=asked in (AUTO, *STREAMED))
+    stages = partial(FolderStages, uses_all_rows=chosen in (AUTO, *STREAMED))
     model = fit_model(training, settings, method=method, make_stages=stages, **options)
     data = replace(model.summary.data, rows=training.n_rows)
     model.summary = replace(model.summary, data=data)
@@ -274,8 +285,7 @@ def fit_folder(
 
 def describe_folder(training: FolderTraining) -> str:
     """Say what was read, and how a model of it is made."""
-    assert training.pool is not None
-    n_workers = training.pool.workers.n_workers
+    n_workers = training.workers.n_workers
     by = f"read by {counted(n_workers, 'worker')}" if n_workers else "read one after the other"
     files = counted(len(training.pool.files), "file")
     return (

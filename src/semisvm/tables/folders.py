@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -35,7 +35,7 @@ from semisvm.tables.read import Chunk, RowReader, open_rows
 if TYPE_CHECKING:
     import pandas
 
-    from semisvm.tables.delimited import Frames
+    from semisvm.tables.read import Part
 
 READABLE = (".csv", ".tsv", ".parquet", ".gz", ".bz2", ".xz")
 LINES_LOOKED_AT = 1 << 16  # bytes of a text file that may be a header and nothing else
@@ -46,9 +46,7 @@ TYPE_OF_NUMBERS: dict[str, Any] = {NUMBERS: "float64", DATES: "datetime64[us]"}
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the tables of a folder that have rows, in the order of their names; a file is its
-    own only table.
-    """
+    """Return the tables of a folder that have rows, by name; a file is its only table."""
     if not path.is_dir():
         return [path]
     files = sorted(file for file in path.iterdir() if file.is_file() and _is_table(file))
@@ -60,11 +58,8 @@ def files_of(path: Path) -> list[Path]:
         raise fault(path, "the folder holds no table", remedy)
     with_rows = [file for file in files if not _is_empty(file)]
     if not with_rows:
-        raise fault(
-            path,
-            f"none of its files has a row ({counted(len(files), 'file')})",
-            "Give a folder with rows",
-        )
+        reason = f"none of its files has a row ({counted(len(files), 'file')})"
+        raise fault(path, reason, "Give a folder with rows")
     return with_rows
 
 
@@ -77,7 +72,7 @@ def _is_empty(file: Path) -> bool:
     if file.stat().st_size == 0:
         return True
     if file.suffix.lower() == ".parquet":
-        return bool(open_parquet(file).metadata.num_rows == 0)
+        return open_parquet(file).n_rows == 0
     try:
         with open_bytes(file) as stream:
             beginning = read_block(file, stream, LINES_LOOKED_AT)
@@ -91,28 +86,24 @@ class FolderReader(RowReader):
     """The files of a folder as one table; `names` are the columns of its first file."""
 
     files: tuple[RowReader, ...] = ()
-    ends: list[int] = field(
-        default_factory=list
-    )  # rows up to the end of each file that was read so far
+    # rows up to the end of each file that was read so far
+    ends: list[int] = field(default_factory=list)
 
-    def frames(
-        self, numbers: frozenset[str], wanted: list[str], keep: Sequence[str] = ()
-    ) -> Frames:
+    def parts(self, wanted: Sequence[str], keep: Sequence[str] = ()) -> Iterator[Part]:
+        """Yield the rows of one file after the other."""
         kinds = kinds_of_columns(self.files, wanted)
         kinds_of_columns(self.files, keep)
         self.ends.clear()
         for file in self.files:
-            start = self.ends[-1] if self.ends else 0
-            self.ends.append(start)
-            for before, frame, kept in file.frames(numbers, wanted, keep):
-                # a text file gives numbers where they are asked for
-                others = {name: kind for name, kind in kinds.items() if name not in numbers}
-                yield start + before, with_kinds(frame[wanted], others), kept
-                self.ends[-1] = start + before + len(frame)
+            self.ends.append(self.ends[-1] if self.ends else 0)
+            for frame, kept in file.parts(wanted, keep):
+                self.ends[-1] += len(frame)
+                yield with_kinds(frame[wanted], kinds), kept
 
-    def place(self, row: int) -> tuple[Path, int]:
+    def fault_at(self, row: int, reason: str, remedy: str) -> DataError:
         at = min(bisect_right(self.ends[:-1], row), len(self.files) - 1)
-        return self.files[at].path, row - (self.ends[at - 1] if at else 0)
+        before = self.ends[at - 1] if at else 0
+        return self.files[at].fault_at(row - before, reason, remedy)
 
 
 def open_folder(path: Path) -> FolderReader:
@@ -120,11 +111,8 @@ def open_folder(path: Path) -> FolderReader:
     files = tuple(open_rows(file) for file in files_of(path))
     for file in files:
         if file.names is None:
-            raise fault(
-                file.path,
-                "a file without named columns is read alone",
-                "Give the path of this file",
-            )
+            reason = "a file without named columns is read alone"
+            raise fault(file.path, reason, "Give the path of this file")
     return FolderReader(path, files[0].names, files)
 
 
@@ -162,9 +150,7 @@ def kinds_of_columns(
 
 
 def with_kinds(frame: pandas.DataFrame, kinds: Mapping[str, str]) -> pandas.DataFrame:
-    """Give columns the kind {column: kind} that they have in other files: where they are empty
-    here, or as text.
-    """
+    """Give columns the kind that they have in other files, as they may be empty here."""
     changed = {}
     for name, kind in kinds.items():
         wanted = text_type() if kind == TEXT else TYPE_OF_NUMBERS[kind]
@@ -175,9 +161,7 @@ def with_kinds(frame: pandas.DataFrame, kinds: Mapping[str, str]) -> pandas.Data
 
 
 def join_frames(frames: Sequence[pandas.DataFrame]) -> pandas.DataFrame:
-    """Return rows as one table; columns that are text in one place, and numbers or dates in
-    another, become text.
-    """
+    """Return rows as one table; columns of different kinds become text."""
     import pandas
 
     kinds: dict[str, str] = {}
@@ -220,78 +204,71 @@ class SurveyPlan:
     optional: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Sample:
-    """Rows drawn at random from `n`: the `most` with the smallest keys.
-
-    about   per row its key, its place (file, row), and its label as text
-    """
-
-    most: int
-    n: int
-    frame: pandas.DataFrame
-    about: pandas.DataFrame
-
-    def merged(self, other: Sample) -> Sample:
-        """Return a sample of the rows of both."""
-        import pandas
-
-        parts = [part for part in (self, other) if len(part.about)] or [self]
-        frame = join_frames([part.frame for part in parts])
-        about = pandas.concat([part.about for part in parts], ignore_index=True)
-        return Sample(self.most, self.n + other.n, frame, about).within_size()
-
-    def within_size(self) -> Sample:
-        """Return the `most` rows with the smallest keys, in their order."""
-        if len(self.about) <= self.most:
-            return self
-        kept = np.sort(np.argsort(self.about["key"].to_numpy(), kind="stable")[: self.most])
-        frame = self.frame.iloc[kept].reset_index(drop=True)
-        return replace(self, frame=frame, about=self.about.iloc[kept].reset_index(drop=True))
-
-
 @dataclass
 class Survey:
     """What one pass finds of some files.
 
     n_rows   {file: rows that have a label or any feature}
     blank    {file: the numbers of its other rows, from 0}
+    labels   how many rows have each label
+    sample   the features of the rows with the smallest keys
+    about    per row of the sample its key, its place (file, row), and its label as text, "" for
+             none
     """
 
-    n_rows: dict[str, int]
+    plan: SurveyPlan
+    n_rows: Counter[str]
     blank: dict[str, np.ndarray]
     labels: Counter[str]
-    labeled: Sample
-    unlabeled: Sample
+    sample: pandas.DataFrame
+    about: pandas.DataFrame
     n_without_target: int = 0
+
+    @property
+    def n_labeled(self) -> int:
+        return self.labels.total()
 
     def merged(self, other: Survey) -> Survey:
         """Return what was found of both."""
+        import pandas
+
         labels = self.labels + other.labels
         if len(labels) > MOST_LABELS_COUNTED:
             labels = Counter(dict(labels.most_common(MOST_LABELS_COUNTED // 2)))
         blank = dict(self.blank)
         for name, rows in other.blank.items():
             blank[name] = np.concatenate([blank[name], rows]) if name in blank else rows
+        parts = [part for part in (self, other) if len(part.about)] or [self]
         return Survey(
-            dict(Counter(self.n_rows) + Counter(other.n_rows)),
+            self.plan,
+            self.n_rows + other.n_rows,
             blank,
             labels,
-            self.labeled.merged(other.labeled),
-            self.unlabeled.merged(other.unlabeled),
+            join_frames([part.sample for part in parts]),
+            pandas.concat([part.about for part in parts], ignore_index=True),
             self.n_without_target + other.n_without_target,
-        )
+        ).within_size()
 
-    def sample(self, order: Sequence[str]) -> tuple[pandas.DataFrame, list[str]]:
+    def within_size(self) -> Survey:
+        """Keep the rows with the smallest keys, as many as the plan says."""
+        key = self.about["key"].to_numpy()
+        is_labeled = (self.about["text"] != "").to_numpy()
+        kept = []
+        for rows, most in (
+            (np.flatnonzero(is_labeled), self.plan.most_labeled),
+            (np.flatnonzero(~is_labeled), self.plan.most_unlabeled),
+        ):
+            kept.append(rows[np.argsort(key[rows], kind="stable")[:most]])
+        order = np.sort(np.concatenate(kept))
+        sample = self.sample.iloc[order].reset_index(drop=True)
+        return replace(self, sample=sample, about=self.about.iloc[order].reset_index(drop=True))
+
+    def in_order(self, files: Sequence[str]) -> tuple[pandas.DataFrame, list[str]]:
         """Return the sampled rows and their labels as text, in the order of the files."""
-        import pandas
-
-        parts = [part for part in (self.labeled, self.unlabeled) if len(part.about)]
-        frame = join_frames([part.frame for part in parts])
-        about = pandas.concat([part.about for part in parts], ignore_index=True)
-        number = {name: place for place, name in enumerate(order)}
-        at = np.lexsort((about["row"], about["file"].map(number)))
-        return frame.iloc[at].reset_index(drop=True), about["text"].iloc[at].tolist()
+        number = {name: place for place, name in enumerate(files)}
+        order = np.lexsort((self.about["row"], self.about["file"].map(number)))
+        sample = self.sample.iloc[order].reset_index(drop=True)
+        return sample, self.about["text"].iloc[order].tolist()
 
 
 def survey_file(path: Path, plan: SurveyPlan) -> Survey:
@@ -311,37 +288,27 @@ def _survey_chunk(path: Path, chunk: Chunk, plan: SurveyPlan) -> Survey:
     absent = [name for name in plan.optional if name not in chunk.frame.columns]
     frame = chunk.frame.assign(**dict.fromkeys(absent, empty))
     texts = np.array(texts_of_labels(frame, plan.target, plan.unlabeled), dtype=object)
-    key = _row_keys(path.name, chunk.start, len(frame))
     features = frame[list(plan.names)]
-
-    def draw(most: int, rows: np.ndarray) -> Sample:
-        about = pandas.DataFrame(
-            {"key": key[rows], "file": path.name, "row": chunk.start + rows, "text": texts[rows]}
-        )
-        drawn = features.iloc[rows].reset_index(drop=True)
-        return Sample(most, len(rows), drawn, about).within_size()
-
-    is_labeled = texts != ""
     has_value = features[[name for name in plan.names if name not in plan.optional]].notna()
-    is_blank = ~is_labeled & ~has_value.any(axis=1).to_numpy()
+    is_blank = (texts == "") & ~has_value.any(axis=1).to_numpy()
+    numbers = np.arange(chunk.start, chunk.start + len(frame))
+    key = _row_keys(path.name, chunk.start, len(frame))
+    about = pandas.DataFrame({"key": key, "file": path.name, "row": numbers, "text": texts})
     return Survey(
-        n_rows={path.name: int((~is_blank).sum())},
-        blank={path.name: chunk.start + np.flatnonzero(is_blank)},
+        plan,
+        n_rows=Counter({path.name: int((~is_blank).sum())}),
+        blank={path.name: numbers[is_blank]},
         labels=Counter(filter(None, texts)),
-        labeled=draw(plan.most_labeled, np.flatnonzero(is_labeled)),
-        unlabeled=draw(plan.most_unlabeled, np.flatnonzero(~is_labeled & ~is_blank)),
-    )
+        sample=features[~is_blank].reset_index(drop=True),
+        about=about[~is_blank].reset_index(drop=True),
+    ).within_size()
 
 
 def texts_of_labels(frame: pandas.DataFrame, target: str, unlabeled: str | None) -> list[str]:
-    """Return the labels as texts, "" for unlabeled rows; a file without the target has only such
-    rows.
-    """
-    return (
-        unmark(label_texts(frame[target]), unlabeled)
-        if target in frame.columns
-        else [""] * len(frame)
-    )
+    """Return the labels as texts, "" for unlabeled rows, as all are without the target."""
+    if target not in frame.columns:
+        return [""] * len(frame)
+    return unmark(label_texts(frame[target]), unlabeled)
 
 
 def _row_keys(name: str, start: int, n: int) -> np.ndarray:

@@ -19,7 +19,8 @@ is refused. Of a spreadsheet the first sheet is read, whole; its first row names
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from importlib.util import find_spec
 from io import BytesIO
@@ -34,29 +35,57 @@ from semisvm.columns.cells import (
     DATES,
     NUMBERS,
     TEXT,
-    CellError,
-    Cells,
-    Column,
     as_text,
     is_missing,
     parse_number,
-    typed_column,
     without_missing,
 )
 from semisvm.disk import first_line, open_for_arrow, read_bytes, read_text, require_file
 from semisvm.errors import DataError, counted, fault, shorten, suggest
-from semisvm.tables.delimited import ROWS_AT_A_TIME, require_names
-from semisvm.tables.label_cells import whole_if_possible
+from semisvm.tables.classes import whole_if_possible
+from semisvm.tables.delimited import require_different, require_names
+from semisvm.tables.read import ROWS_AT_A_TIME, Chunk, RowReader
 
 if TYPE_CHECKING:
     import pandas
+    import pyarrow
 
-    from semisvm.tables.delimited import Frames
+    from semisvm.tables.read import Part
 
 LARGEST_INDEX = 10_000_000  # one wrong index beyond it would take gigabytes
 INT32_MAX = 2**31 - 1
 UTF8_MARK = b"\xef\xbb\xbf"
 AS_WRITTEN = "Write it as: numpy.savez_compressed(path, X=X, y=y)"
+NOT_PLAIN = (
+    "list",
+    "large_list",
+    "fixed_size_list",
+    "map",
+    "struct",
+    "binary",
+    "large_binary",
+    "fixed_size_binary",
+)  # types of Parquet columns that are neither numbers, text nor dates
+
+
+@dataclass(frozen=True)
+class MatrixReader(RowReader):
+    """LIBSVM text or an npz archive."""
+
+    n_features: int | None
+    kind: str
+
+    def chunks(
+        self, only: frozenset[str] | None = None, keep: Sequence[str] = ()
+    ) -> Iterator[Chunk]:
+        X: Any
+        if self.kind == "npz":
+            X, y = read_npz(self.path)
+        else:
+            X, y = read_libsvm(self.path, n_features=self.n_features)
+        for start in range(0, X.shape[0], ROWS_AT_A_TIME):
+            part = slice(start, start + ROWS_AT_A_TIME)
+            yield Chunk(start, X=X[part], y=y[part])
 
 
 # ---- LIBSVM text ----
@@ -103,65 +132,45 @@ def _load(content: bytes, n_features: int | None) -> tuple[csr_matrix, NDArray[n
 
 
 def _explain(path: Path, n_features: int | None, complaint: str) -> DataError:
-    """Find the first line that can't be right, and say why; `complaint` where no such line is
-    found.
-    """
+    """Find the first line that can't be right, and say why; else repeat the complaint."""
     most = LARGEST_INDEX if n_features is None else n_features
     for line, text in enumerate(read_text(path).split("\n"), start=1):
         label, *pairs = text.partition("#")[0].split() or ["0"]
         if parse_number(label) is None and label.lower() != "nan":
             reason = f"the label {shorten(label)} is not a finite number"
-            return fault(
-                path, reason, "Begin each row with a number: label index:value ...", line=line
-            )
-        flaw = _flaw(pairs, most)
-        if flaw is not None:
-            reason, remedy = flaw
+            remedy = "Begin each row with a number: label index:value ..."
             return fault(path, reason, remedy, line=line)
+        previous = 0
+        for pair in pairs:
+            if pair.startswith("qid:"):
+                continue
+            if flaw := _flaw(pair, previous, most):
+                return fault(path, *flaw, line=line)
+            previous = int(pair.partition(":")[0])
     return fault(path, f"can't be read as LIBSVM text ({complaint})", "Check the format")
 
 
-def _flaw(pairs: list[str], most: int) -> tuple[str, str] | None:
-    """Return (reason, remedy) for the first pair of a row that is not index:value, in order and
-    finite.
-    """
-    previous = 0
-    for pair in pairs:
-        name, colon, value = pair.partition(":")
-        if name == "qid":
-            continue
-        if not colon or not value:
-            return (
-                f"{shorten(pair)} is not index:value",
-                "Write each feature as index:value, without spaces",
-            )
-        if not name.isdecimal():
-            return (
-                f"the index {shorten(name)} is not a whole number from 1 up",
-                "Number the features from 1",
-            )
-        index = int(name) if len(name) < 20 else INT32_MAX + 1
-        if index == 0:
-            return (
-                "the index 0, but features are counted from 1",
-                "Add 1 to every index of the file",
-            )
-        if index > most:
-            return (
-                f"the index {shorten(name)} is past the last feature, {most}",
-                "Correct it, or check the number of features",
-            )
-        if index <= previous:
-            return (
-                f"the index {index} comes after {previous}",
-                "Sort the features of each row, each once",
-            )
-        if parse_number(value) is None:
-            return (
-                f"feature {index} is {shorten(value)}, not a finite number",
-                "Replace it, or leave it out",
-            )
-        previous = index
+def _flaw(pair: str, previous: int, most: int) -> tuple[str, str] | None:
+    """Return (reason, remedy) for a pair that can't follow the index `previous`, or None."""
+    name, _, value = pair.partition(":")
+    if not value:
+        remedy = "Write each feature as index:value, without spaces"
+        return f"{shorten(pair)} is not index:value", remedy
+    if not name.isdecimal():
+        reason = f"the index {shorten(name)} is not a whole number from 1 up"
+        return reason, "Number the features from 1"
+    if len(name) > 20 or int(name) > most:
+        reason = f"the index {shorten(name)} is past the last feature, {most}"
+        return reason, "Correct it, or check the number of features"
+    if int(name) == 0:
+        reason = "the index 0, but features are counted from 1"
+        return reason, "Add 1 to every index of the file"
+    if int(name) <= previous:
+        reason = f"the index {int(name)} comes after {previous}"
+        return reason, "Sort the features of each row, each once"
+    if parse_number(value) is None:
+        reason = f"feature {int(name)} is {shorten(value)}, not a finite number"
+        return reason, "Replace it, or leave it out"
     return None
 
 
@@ -194,9 +203,8 @@ def read_npz(path: Path) -> tuple[NDArray[np.floating], NDArray]:
 def _without_rows(path: Path, there: list[str]) -> DataError:
     if {"indptr", "indices", "data"} <= set(there):
         reason = "one sparse matrix (scipy.sparse.save_npz), without labels"
-        return fault(
-            path, reason, "Save it with its labels: sklearn.datasets.dump_svmlight_file(X, y, path)"
-        )
+        remedy = "Save it with its labels: sklearn.datasets.dump_svmlight_file(X, y, path)"
+        return fault(path, reason, remedy)
     return fault(path, "there is no array 'X'", f"{suggest('X', there)}. {AS_WRITTEN}")
 
 
@@ -205,14 +213,11 @@ def _features(path: Path, X: NDArray) -> NDArray[np.floating]:
         reason = f"X has shape {X.shape}"
         raise fault(path, reason, "Make it (rows, features), with at least one of each")
     if X.dtype.kind not in "fiub":
-        raise fault(
-            path, f"X holds {X.dtype}, not numbers", "Turn its columns into numbers before saving"
-        )
+        reason = f"X holds {X.dtype}, not numbers"
+        raise fault(path, reason, "Turn its columns into numbers before saving")
     X = X.astype(np.float32 if np.can_cast(X.dtype, np.float32) else np.float64, copy=False)
-    finite = np.isfinite(X).all(axis=1)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        column = int(np.argmin(np.isfinite(X[row])))
+    if not np.isfinite(X).all():
+        row, column = np.argwhere(~np.isfinite(X))[0].tolist()
         reason = f"X[{row}, {column}] is {X[row, column]}, not a finite number"
         raise fault(path, reason, "Replace it, or leave the row out")
     return X
@@ -220,31 +225,100 @@ def _features(path: Path, X: NDArray) -> NDArray[np.floating]:
 
 def _array_labels(path: Path, y: NDArray, n_rows: int) -> NDArray:
     if y.shape != (n_rows,):
-        raise fault(
-            path,
-            f"X has {counted(n_rows, 'row')}, but y has shape {y.shape}",
-            "Save one label per row",
-        )
-    if y.dtype.kind in "iub":
-        return y.astype(np.int64)
+        reason = f"X has {counted(n_rows, 'row')}, but y has shape {y.shape}"
+        raise fault(path, reason, "Save one label per row")
+    if y.dtype.kind not in "iubfU":
+        raise fault(path, f"the labels hold {y.dtype}", "Save them as numbers or text")
+    if y.dtype.kind == "f" and np.isinf(y).any():
+        reason = f"label {int(np.argmax(np.isinf(y)))} is infinite"
+        raise fault(path, reason, "Use NaN for a row without one")
     if y.dtype.kind == "f":
-        if np.isinf(y).any():
-            raise fault(
-                path,
-                f"label {int(np.argmax(np.isinf(y)))} is infinite",
-                "Use NaN for a row without one",
-            )
         return whole_if_possible(y.astype(np.float64))
-    if y.dtype.kind == "U":
-        return y
-    raise fault(path, f"the labels hold {y.dtype}", "Save them as numbers or text")
+    return y if y.dtype.kind == "U" else y.astype(np.int64)
 
 
 # ---- Parquet ----
 
 
-def open_parquet(path: Path) -> Any:
-    """Open a Parquet file: a `pyarrow.parquet.ParquetFile`."""
+@dataclass(frozen=True)
+class ParquetReader(RowReader):
+    """A Parquet file; about one row group is in memory at a time."""
+
+    n_rows: int
+    types: dict[str, pyarrow.DataType]
+
+    def parts(self, wanted: Sequence[str], keep: Sequence[str] = ()) -> Iterator[Part]:
+        """Yield the rows, `ROWS_AT_A_TIME` of them."""
+        import pandas
+
+        names = list(dict.fromkeys([*wanted, *keep]))
+        # pyarrow raises many unrelated types on bad bytes: all mean the same here
+        try:
+            file = _parquet_file(self.path)
+            for batch in file.iter_batches(batch_size=ROWS_AT_A_TIME, columns=names):
+                columns = {name: self._plain_column(name, batch.column(name)) for name in wanted}
+                frame = pandas.DataFrame(columns, index=range(len(batch)))
+                yield frame, {name: batch.column(name) for name in keep}
+        except (DataError, MemoryError):
+            raise
+        except Exception as error:
+            raise _not_parquet(self.path, error) from None
+
+    def kind_of(self, column: str) -> str | None:
+        from pyarrow import types
+
+        kind = self.types[column]
+        if types.is_dictionary(kind):
+            kind = kind.value_type
+        if types.is_null(kind):
+            return None
+        if _are_numbers(kind) or types.is_duration(kind):
+            return NUMBERS
+        return DATES if types.is_timestamp(kind) or types.is_date(kind) else TEXT
+
+    def may_read(self, column: str) -> bool:
+        return not str(self.types[column]).startswith(NOT_PLAIN)
+
+    def guess_rows(self, chunk: Chunk) -> int | None:
+        return self.n_rows
+
+    def _plain_column(self, name: str, column: Any) -> Any:
+        """Return a column of Arrow as one of the three kinds, dates in microseconds."""
+        import pyarrow
+        from pyarrow import compute, types
+
+        if types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if types.is_duration(column.type):  # in seconds
+            column = compute.divide(
+                column.cast("duration[us]", safe=False).cast("int64").cast("float64"), 1e6
+            )
+        kind = column.type
+        if _are_numbers(kind):
+            return column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+        if types.is_timestamp(kind) or types.is_date(kind):
+            dates = column.cast("timestamp[us]", safe=getattr(kind, "unit", "") != "ns")
+            return dates.to_numpy(zero_copy_only=False)
+        if types.is_time(kind):
+            column = pyarrow.array(as_text(column.to_pandas()))
+        try:
+            return without_missing(column.cast(pyarrow.large_string()))
+        except pyarrow.ArrowException:  # lists, records, bytes that are not UTF-8
+            reason = f"column {name!r} holds {kind}, which is neither numbers, text nor dates"
+            remedy = "Turn the column into one of these, or leave it out (`drop`)"
+            raise fault(self.path, reason, remedy) from None
+
+
+def open_parquet(path: Path) -> ParquetReader:
+    """Open a Parquet file."""
+    file = _parquet_file(path)
+    names = tuple(map(str, file.schema_arrow.names))
+    require_different(path, names)
+    types = dict(zip(names, file.schema_arrow.types, strict=True))
+    return ParquetReader(path, names, int(file.metadata.num_rows), types)
+
+
+def _parquet_file(path: Path) -> Any:
     from pyarrow import parquet
 
     require_file(path)
@@ -254,121 +328,45 @@ def open_parquet(path: Path) -> Any:
         raise _not_parquet(path, error) from None
 
 
-def parquet_frames(
-    path: Path, numbers: frozenset[str], wanted: list[str], keep: Sequence[str] = ()
-) -> Frames:
-    """Yield (rows that come before, `wanted` columns, columns to `keep`); those in `numbers` must
-    be numbers or truth values.
-    """
-    import pandas
-
-    start = 0
-    # pyarrow raises many unrelated types on bad bytes: all mean the same here
-    try:
-        names = list(dict.fromkeys([*wanted, *keep]))
-        for batch in open_parquet(path).iter_batches(batch_size=ROWS_AT_A_TIME, columns=names):
-            columns = {
-                name: _plain_column(path, name, batch.column(name), start, name in numbers)
-                for name in wanted
-            }
-            if len(batch):
-                frame = pandas.DataFrame(columns, index=range(len(batch)))
-                yield start, frame, {name: batch.column(name) for name in keep}
-            start += len(batch)
-    except (DataError, MemoryError):
-        raise
-    except Exception as error:
-        raise _not_parquet(path, error) from None
-    if start == 0:
-        raise fault(path, "no rows in the table", "Write a table with at least one row")
+def _not_parquet(path: Path, error: Exception) -> DataError:
+    reason = f"can't be read as a Parquet file ({first_line(error)})"
+    return fault(path, reason, "Copy or write it again")
 
 
-def kind_of_type(kind: Any) -> str | None:
-    """Return what a column of an Arrow type is read as; None for a type without values."""
+def _are_numbers(kind: Any) -> bool:
     from pyarrow import types
 
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    if types.is_null(kind):
-        return None
-    if (
-        types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_decimal(kind)
-        or types.is_duration(kind)
-    ):
-        return NUMBERS
-    return DATES if types.is_timestamp(kind) or types.is_date(kind) else TEXT
-
-
-def _not_parquet(path: Path, error: Exception) -> DataError:
-    return fault(
-        path, f"can't be read as a Parquet file ({first_line(error)})", "Copy or write it again"
-    )
-
-
-def _plain_column(path: Path, name: str, column: Any, start: int, is_number: bool) -> Any:
-    """Return a column of Arrow as one of the three kinds, dates in microseconds; `start` rows
-    come before it.
-    """
-    import pyarrow
-    from pyarrow import compute, types
-
-    if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if types.is_boolean(column.type) and is_number:
-        column = column.cast(pyarrow.int8())
-    if types.is_duration(column.type):  # in seconds
-        column = compute.divide(
-            column.cast("duration[us]", safe=False).cast("int64").cast("float64"), 1e6
-        )
-    kind = column.type
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        numbers = column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
-        if np.isinf(numbers).any():
-            row = start + int(np.argmax(np.isinf(numbers))) + 1
-            raise fault(
-                path,
-                f"column {name!r} holds an infinite number in row {row}",
-                "Replace it, or leave it empty",
-            )
-        return numbers
-    if types.is_timestamp(kind) or types.is_date(kind):
-        dates = column.cast("timestamp[us]", safe=getattr(kind, "unit", "") != "ns")
-        return (
-            _numbers_in(path, name, dates.to_pandas(), start)
-            if is_number
-            else dates.to_numpy(zero_copy_only=False)
-        )
-    if types.is_time(kind):
-        column = pyarrow.array(as_text(column.to_pandas()))
-    try:
-        text = without_missing(column.cast(pyarrow.large_string()))
-    except pyarrow.ArrowException:  # lists, records, bytes that are not UTF-8
-        reason = f"column {name!r} holds {kind}, which is neither numbers, text nor dates"
-        raise fault(
-            path, reason, "Turn the column into one of these, or leave it out (`drop`)"
-        ) from None
-    return _numbers_in(path, name, text, start) if is_number else text
-
-
-def _numbers_in(path: Path, name: str, cells: pandas.Series, start: int = 0) -> Any:
-    """Return cells of text as numbers; `start` rows come before them."""
-    try:
-        return typed_column(Column(name, "number"), Cells(cells))
-    except CellError as error:
-        raise error.in_file(path, start + error.row) from None
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
 
 
 # ---- spreadsheets ----
 
-SHEET_ENGINES = {
-    "xlsx": ("openpyxl", "openpyxl"),
-    "ods": ("odf", "odfpy"),
-}  # pandas' engine, and its package
+# pandas' engine, and its package
+SHEET_ENGINES = {"xlsx": ("openpyxl", "openpyxl"), "ods": ("odf", "odfpy")}
 
 
-def read_sheet(path: Path, kind: str) -> pandas.DataFrame:
+@dataclass(frozen=True)
+class SheetReader(RowReader):
+    """The first sheet of a spreadsheet, which is read whole."""
+
+    sheet: pandas.DataFrame
+
+    def parts(self, wanted: Sequence[str], keep: Sequence[str] = ()) -> Iterator[Part]:
+        """Yield the rows, `ROWS_AT_A_TIME` of them."""
+        import pandas
+
+        columns = {name: _sheet_column(self.sheet[name]) for name in wanted}
+        frame = pandas.DataFrame(columns, index=range(len(self.sheet)))
+        kept = {name: _cells_as_they_are(self.sheet[name]) for name in keep}
+        for start in range(0, len(frame), ROWS_AT_A_TIME):
+            part = slice(start, start + ROWS_AT_A_TIME)
+            yield (
+                frame[part].reset_index(drop=True),
+                {name: column[part] for name, column in kept.items()},
+            )
+
+
+def open_sheet(path: Path, kind: str) -> SheetReader:
     """Read the first sheet of a spreadsheet; its first row names the columns."""
     import pandas
 
@@ -380,65 +378,33 @@ def read_sheet(path: Path, kind: str) -> pandas.DataFrame:
     try:  # cells as they are: pandas would make 1 and 0 of truth values beside an empty cell
         cells = pandas.read_excel(path, engine=engine, header=None, dtype=object, na_filter=False)  # type: ignore[call-overload]
     except Exception as error:  # the engines raise many unrelated types on bad bytes
-        raise fault(
-            path, f"can't be read as a spreadsheet ({first_line(error)})", "Copy or write it again"
-        ) from None
-    cells = cells.mask(cells.map(lambda cell: is_missing(str(cell))), None).dropna(
-        axis="columns", how="all"
-    )
+        reason = f"can't be read as a spreadsheet ({first_line(error)})"
+        raise fault(path, reason, "Copy or write it again") from None
+    is_empty = cells.map(lambda cell: is_missing(str(cell)))
+    cells = cells.mask(is_empty, None).dropna(axis="columns", how="all")
     if len(cells) < 2:
         raise fault(path, "no rows in the first sheet", "Add rows below the names of the columns")
     names = ["" if name is None else str(name).strip() for name in cells.iloc[0]]
     require_names(path, names, line=1)
-    return cells[1:].reset_index(drop=True).set_axis(names, axis="columns")
+    sheet = cells[1:].reset_index(drop=True).set_axis(names, axis="columns")
+    return SheetReader(path, tuple(names), sheet)
 
 
-def sheet_frames(
-    path: Path,
-    sheet: pandas.DataFrame,
-    numbers: frozenset[str],
-    wanted: list[str],
-    keep: Sequence[str] = (),
-) -> Frames:
-    """Yield (rows that come before, `wanted` columns, columns to `keep`), each of one kind; those
-    in `numbers` must be numbers.
-    """
-    import pandas
-
-    frame = pandas.DataFrame(
-        {name: _sheet_column(path, sheet[name], name in numbers) for name in wanted},
-        index=range(len(sheet)),
-    )
-    kept = {name: _cells_as_they_are(sheet[name]) for name in keep}
-    for start in range(0, len(sheet), ROWS_AT_A_TIME):
-        part = slice(start, start + ROWS_AT_A_TIME)
-        kept_part = {name: column[part] for name, column in kept.items()}
-        yield start, frame[part].reset_index(drop=True), kept_part
-
-
-def _sheet_column(path: Path, cells: pandas.Series, is_number: bool) -> Any:
-    """Return the cells of a column, numbers, dates, truth values and text in any order, as one
-    of the three kinds.
-    """
+def _sheet_column(cells: pandas.Series) -> Any:
+    """Return a column of cells of any types as one of the three kinds."""
     kinds = {type(cell) for cell in cells if cell is not None}
-    if kinds <= {int, float} or (is_number and kinds <= {int, float, bool}):
+    if kinds <= {int, float}:
         return cells.astype("float64")
-    if is_number:
-        return _numbers_in(path, str(cells.name), cells)
-    return (
-        cells.astype("datetime64[us]")
-        if all(issubclass(kind, datetime) for kind in kinds)
-        else as_text(cells)
-    )
+    if all(issubclass(kind, datetime) for kind in kinds):
+        return cells.astype("datetime64[us]")
+    return as_text(cells)
 
 
 def _cells_as_they_are(cells: pandas.Series) -> Any:
-    """Return the cells of a column as an Arrow array: of their type, or as text where they are of
-    several.
-    """
+    """Return a column as an Arrow array: of its type, or as text where it has several."""
     import pyarrow
 
-    given = [None if cell is None else cell for cell in cells]
+    given = cells.tolist()
     try:
         column = pyarrow.array(given)
         if column.to_pylist() == given:

@@ -10,47 +10,29 @@ methods on a large pool takes minutes.
 
 `tune_settings` settles how the columns are prepared, the kernel, C and gamma, and weights of
 classes, on out-of-fold scores of the supervised method, in seconds.
-
-Where only positives are labeled no error can be counted. What can be had is how well a method
-ranks: the AUC of labeled positives against unlabeled rows, out of fold. It is prior / 2 + (1 -
-prior) * (the AUC against negatives), so it orders methods as the AUC against negatives does,
-whatever the prior. Its error is that of DeLong, without added rows.
 """
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import count
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.svm import SVC
 
 from semisvm.columns.views import STANDARD
 from semisvm.decision import OperatingPoint
-from semisvm.decision.audit import (
-    ACCURACY,
-    COST,
-    RANKING,
-    Merit,
-    judge,
-    judge_ranking,
-    merit_of_placements,
-    place_among_others,
-)
-from semisvm.errors import counted, fault
+from semisvm.decision.audit import ACCURACY, COST, RANKING, Merit, judge, judge_ranking
+from semisvm.errors import counted
 from semisvm.estimators import SVCCV, Method, find_method
-from semisvm.model_selection import PositiveUnlabeledKFold, SemiSupervisedKFold, cross_fit_scores
+from semisvm.model_selection import SemiSupervisedKFold
 from semisvm.model_selection.cross_fit import cross_fit
 from semisvm.tables.methods import (
-    FOR_POSITIVES,
     Grid,
     Settings,
     StoppedError,
@@ -64,13 +46,12 @@ from semisvm.tables.methods import (
     shape_for,
 )
 from semisvm.tables.operating import place_thresholds, predict_codes
-from semisvm.tables.training import RowForms, Training, take_rows
+from semisvm.tables.training import RowForms, take_rows
 
 N_COMPARISON_FOLDS = 5
 MOST_UNLABELED = 5_000
-MOST_IN_KERNELS = (
-    700  # rows that kernels of all rows are made from, in a comparison: a bound on the time
-)
+# rows that kernels of all rows are made from, in a comparison: a bound on the time
+MOST_IN_KERNELS = 700
 MOST_TUNED = 400  # labeled rows that settings are tuned on: the same
 MOST_LEARNED = 2_000  # rows that views to try are learned from: the same
 # Characters of the rows that views of text to try are learned from: a bound on the time, in which
@@ -78,7 +59,6 @@ MOST_LEARNED = 2_000  # rows that views to try are learned from: the same
 MOST_CHARACTERS = 300_000
 SAME_SCORE = 1e-12  # differences below it are rounding
 BASELINE = "supervised"
-LOGISTIC, MACHINE = "balanced logistic regression", "balanced SVC"
 
 
 @dataclass(frozen=True)
@@ -144,9 +124,9 @@ def make_bench(
     if rarest < 2:
         rare = labels.categories[int(np.argmin(counts))]
         if (codes >= 0).sum() > measures.sum():
-            own = counted(rarest, "labeled row")
+            n_rows = counted(rarest, "labeled row")
             raise ValueError(
-                f"class {rare!r} has {own} drawn at random, and errors are counted on such rows"
+                f"class {rare!r} has {n_rows} drawn at random, and errors are counted on such rows"
                 " only"
             )
         raise ValueError(
@@ -234,29 +214,6 @@ def try_method(
     return make_trial(method, scores, settings, bench, time.perf_counter() - began, complaints)
 
 
-def try_fitted(
-    method: Method,
-    estimator: Any,
-    X: Any,
-    measures: np.ndarray,
-    settings: Settings,
-    bench: Bench,
-    seconds: float,
-    complaints: Sequence[str],
-) -> MethodTrial:
-    """Judge a method by the out-of-fold scores that its fit to all rows, X, brings with it.
-
-    Labeled rows without such a score are rows that the fit did not learn from. `measures` are the
-    rows of X that `bench.labeled` are.
-    """
-    rows = np.flatnonzero(measures)
-    scores = estimator.out_of_fold_scores_[rows].copy()
-    is_new = np.isnan(scores).reshape(len(rows), -1).any(axis=1)
-    if is_new.any():
-        scores[is_new] = score_rows(estimator, take_rows(X, rows[is_new]))
-    return make_trial(method, scores, settings, bench, seconds, complaints)
-
-
 def make_trial(
     method: Method,
     scores: np.ndarray,
@@ -329,9 +286,7 @@ def tune_settings(bench: Bench, settings: Settings, tell: Tell = say_nothing) ->
 
 @dataclass(frozen=True)
 class _Tuned:
-    """The best cell of a grid: its mean score over the folds, and what it is worth by the scores
-    of all held-out rows.
-    """
+    """The best cell of a grid: its mean score over the folds, and its merit on all rows."""
 
     settings: Settings
     score: float
@@ -373,69 +328,3 @@ def _search_grid(grid: Grid, bench: Bench) -> _Tuned:
     scores = search.out_of_fold_scores_[bench.labeled]
     chosen = replace(settings, C=search.C_, gamma=search.gamma_)
     return _Tuned(chosen, search.best_score_, judge_scores(scores, chosen, bench))
-
-
-# ---- positives only ----
-
-
-def positives_trials(
-    training: Training, X: Any, settings: Settings, most: int = MOST_UNLABELED
-) -> dict[str, Callable[[], MethodTrial]]:
-    """Return how to try each method, by name, at ranking labeled positives against unlabeled rows.
-
-    They are ours and the two that most people would try first, which take unlabeled rows for
-    negatives. At most `most` unlabeled rows, drawn at random, take part.
-    """
-    unlabeled = np.flatnonzero(training.codes < 0)
-    if len(unlabeled) > most:
-        unlabeled = np.sort(
-            np.random.default_rng(settings.seed).choice(unlabeled, most, replace=False)
-        )
-    positives = np.flatnonzero(training.codes >= 0)
-    rows = np.concatenate([positives, unlabeled])
-    y = np.where(np.arange(len(rows)) < len(positives), 1, -1)
-    n_folds = min(N_COMPARISON_FOLDS, len(positives), len(unlabeled))
-    if n_folds < 2:
-        raise fault(
-            training.name,
-            "comparing takes two labeled positives and two unlabeled rows",
-            "Label more rows",
-        )
-    cv = PositiveUnlabeledKFold(n_folds, shuffle=True, random_state=settings.seed)
-    part = shape_for(FOR_POSITIVES, X)[rows]
-
-    def try_estimator(name: str, estimator: Any) -> MethodTrial:
-        began = time.perf_counter()
-        scores = cross_fit_scores(estimator, part, y, cv=cv)
-        merit = rank_in_folds(scores, y, [test for _, test in cv.split(part, y)])
-        return MethodTrial(name, scores, merit, {}, time.perf_counter() - began)
-
-    return {name: partial(try_estimator, name, one) for name, one in _contestants(settings).items()}
-
-
-def rank_in_folds(scores: np.ndarray, y: np.ndarray, folds: Sequence[np.ndarray]) -> Merit:
-    """Return the AUC of positives, y = 1, against the unlabeled rows of their fold; its error is
-    that of DeLong.
-    """
-    is_positive = (y == 1).astype(np.intp)
-    placement = np.empty(len(y))
-    for test in folds:
-        placement[test] = place_among_others(scores[test], is_positive[test])
-    return merit_of_placements(placement, is_positive, span=0.0, n_added=-1)
-
-
-def _contestants(settings: Settings) -> dict[str, Any]:
-    """The estimators by name, the simplest first; the other two take unlabeled rows for
-    negatives.
-    """
-    ours = make_estimator(FOR_POSITIVES, settings).set_params(
-        unlabeled=-1, min_recall=None, confidence=None
-    )
-    machine = SVC(
-        C=settings.C,
-        kernel=settings.kernel or "rbf",
-        gamma="scale" if settings.gamma is None else settings.gamma,
-        class_weight="balanced",
-    )
-    logistic = LogisticRegression(C=settings.C, class_weight="balanced", max_iter=1000)
-    return {LOGISTIC: logistic, MACHINE: machine, FOR_POSITIVES.name: ours}

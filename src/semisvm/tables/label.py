@@ -30,11 +30,11 @@ from semisvm.matrices import stack_rows
 from semisvm.tables.certify import file_rows, open_campaign, read_cells, require_data
 from semisvm.tables.files import load_table_model
 from semisvm.tables.methods import Tell, say_nothing
-from semisvm.tables.model import Model, read_codes
+from semisvm.tables.model import Model, is_unlabeled
 from semisvm.tables.operating import predict_codes
 from semisvm.tables.predict import check_suffix
 from semisvm.tables.summary import Suggestion
-from semisvm.tables.training import BY_DOUBT, Training, name_drawn_column, take_rows
+from semisvm.tables.training import BY_DOUBT, Training, draw_rows, name_drawn_column, take_rows
 
 N_SUGGESTED = 10  # rows that a report lists
 CANDIDATES_PER_ROW = 20
@@ -54,22 +54,14 @@ def suggest_rows(
     unlabeled: str | None = None,
     tell: Tell = say_nothing,
 ) -> list[Suggestion]:
-    """Return the n rows of a file most worth labeling, the most doubtful first; labeled rows are
-    skipped.
-    """
+    """Return the n unlabeled rows of a file most worth labeling, the most doubtful first."""
     rows = model.open(path)
-    names = rows.names
-    has_target = names is None or model.target in names
     candidates = _Candidates(n)
     n_rows = 0
     for chunk in rows.chunks():  # cells as they are written: the rows are given back unchanged
         scores = model.score(rows, chunk)  # refuses rows without a score
         X = model.encode(rows, chunk, as_matrix=True)
-        is_open = (
-            read_codes(model, rows, chunk, unlabeled) < 0
-            if has_target
-            else np.ones(len(chunk), dtype=bool)
-        )
+        is_open = is_unlabeled(model, rows, chunk, unlabeled)
         candidates.look_through(model, X, scores, is_open, chunk.frame, chunk.start)
         n_rows += len(chunk)
         tell("Searching", n_rows, None, "rows")
@@ -82,27 +74,23 @@ def suggest_rows(
 
 def suggest_training_rows(model: Model, training: Training, n: int) -> list[Suggestion]:
     """Return the unlabeled training rows most worth labeling, for the report of a fit."""
-    is_open = training.codes < 0
-    if not is_open.any():
+    open_rows = draw_rows(np.flatnonzero(training.codes < 0), MOST_SEARCHED)
+    if not len(open_rows):
         return []
-    open_rows = np.flatnonzero(is_open)
-    if len(open_rows) > MOST_SEARCHED:
-        open_rows = np.sort(
-            np.random.default_rng(0).choice(open_rows, MOST_SEARCHED, replace=False)
-        )
     rows = take_rows(training.rows, open_rows)
     frame = rows.to_frame() if isinstance(rows, Columns) else None
     candidates = _Candidates(n)
     scores = model.decision_function(rows)
     everything = np.ones(len(open_rows), dtype=bool)
     candidates.look_through(model, model.matrix_of(rows), scores, everything, frame)
-    return [replace(one, row=int(open_rows[one.row - 1]) + 1) for one in candidates.spread(n)]
+    return [
+        replace(suggestion, row=int(open_rows[suggestion.row - 1]) + 1)
+        for suggestion in candidates.spread(n)
+    ]
 
 
 class _Candidates:
-    """The most doubtful rows so far: `where` has their numbers, `distance` their distance to the
-    operating point.
-    """
+    """The most doubtful rows so far; `distance` is that to the operating point."""
 
     def __init__(self, n: int):
         self.size = max(CANDIDATES_PER_ROW * n, FEWEST_CANDIDATES)
@@ -158,17 +146,15 @@ class _Candidates:
 
 
 def write_suggestions(
-    model: Model, found: list[Suggestion], out: str | Path, *, force: bool
+    model: Model, suggestions: list[Suggestion], out: str | Path, *, force: bool
 ) -> None:
-    """Write the rows with their own columns, how they were drawn, and an empty label cell to
-    fill in for `fit`.
-    """
+    """Write rows with their columns, how they were drawn, and an empty label cell."""
     import pandas
 
-    if not found or not found[0].values:
-        frame = pandas.DataFrame({"row": [one.row for one in found]})
+    if not suggestions or not suggestions[0].values:
+        frame = pandas.DataFrame({"row": [suggestion.row for suggestion in suggestions]})
     else:
-        frame = pandas.DataFrame([one.values for one in found])
+        frame = pandas.DataFrame([suggestion.values for suggestion in suggestions])
     frame[name_drawn_column(model.names)] = BY_DOUBT
     frame[model.target] = ""
     suffix = check_suffix(out).suffix.lower()
@@ -178,19 +164,16 @@ def write_suggestions(
             for column in () if model.schema is None else model.schema.columns:
                 if column.type == "number" and not column.strays:
                     frame[column.name] = pandas.to_numeric(frame[column.name].replace("", None))
-            unfinished.write_bytes(
-                frame.to_parquet(None, index=False)
-            )  # as for a file name that is not UTF-8
+            # as bytes, because Arrow opens no file whose name is not UTF-8
+            unfinished.write_bytes(frame.to_parquet(None, index=False))
         else:
             frame.to_csv(unfinished, index=False, sep="\t" if suffix == ".tsv" else ",")
 
 
 def _cells_of(frame: Any, i: int) -> dict[str, Any]:
-    return (
-        {}
-        if frame is None
-        else {str(name): plain_cell(cell) for name, cell in frame.iloc[i].items()}
-    )
+    if frame is None:
+        return {}
+    return {str(name): plain_cell(cell) for name, cell in frame.iloc[i].items()}
 
 
 # ---- one row at a time ----

@@ -29,9 +29,8 @@ from semisvm.sklearn_private import parameter_names
 if TYPE_CHECKING:
     from semisvm.tables.training import Training
 
-MOST_DENSE_NUMBERS = (
-    50_000_000  # a sparse matrix with more entries, zeros included, is never made dense
-)
+# a sparse matrix with more entries, zeros included, is never made dense
+MOST_DENSE_NUMBERS = 50_000_000
 FOR_POSITIVES = next(method for method in METHODS if method.for_one_class)
 FACTORS_OF_GAMMA = (0.1, 0.3, 1.0, 3.0)
 VALUES_OF_C = (0.3, 3.0, 30.0)
@@ -48,37 +47,30 @@ def say_nothing(
 
 @dataclass(frozen=True)
 class Settings:
-    """What every method is asked for; None leaves it to the method, unless something else is
-    said.
-    """
+    """What every method is asked for; None leaves it to the method."""
 
     kernel: str | None = None  # None: linear where the encoded rows are sparse, rbf elsewhere
     C: float = 1.0  # the price of an error on a label
     gamma: str | float | None = None  # the width of the kernel
     # of errors, {class: cost}, or a matrix by true class (rows) and predicted class (columns)
     costs: Any = None
-    class_weight: str | None = (
-        None  # "balanced": errors on the rarer class count more while training
-    )
-    min_precision: float | None = (
-        None  # the target for the positive class; of more than two classes, for each
-    )
+    # "balanced": errors on the rarer class count more while training
+    class_weight: str | None = None
+    # the target for the positive class; of more than two classes, for each
+    min_precision: float | None = None
     min_recall: float | None = None
-    best_f1: bool = (
-        False  # with a target: take the best F1 that keeps it, not the highest recall or precision
-    )
-    confidence: float | None = (
-        None  # with 0.9 the target is certified with a confidence of 90%; None: no certificate
-    )
+    # with a target: take the best F1 that keeps it, not the highest recall or precision
+    best_f1: bool = False
+    # with 0.9 the target is certified with a confidence of 90%; None: no certificate
+    confidence: float | None = None
     trust_labels: bool = False  # certify even if the labeled rows do not look like a random sample
     seed: int = 0  # makes every random choice repeatable
     device: str = "auto"  # "auto", "cpu" or "cuda"
     time_limit: float | None = None  # seconds per fit
     cache_size: float | None = None  # megabytes for kernel rows
     view: str = STANDARD  # how the columns are prepared (`semisvm.columns.views`)
-    max_rows: int | None = (
-        None  # most rows that kernels are made from, for a method that bounds them
-    )
+    # most rows that kernels are made from, for a method that bounds them
+    max_rows: int | None = None
     loss: str | None = None  # "squared_hinge" for methods that know it
 
     @property
@@ -88,7 +80,7 @@ class Settings:
 
 def make_estimator(method: Method, settings: Settings) -> Any:
     """Return the method's estimator, not yet fitted."""
-    wanted = {one.name: getattr(settings, one.name) for one in fields(settings)}
+    wanted = {field.name: getattr(settings, field.name) for field in fields(settings)}
     wanted |= {"unlabeled": LABEL_MISSING, "random_state": settings.seed, "threshold": "score"}
     if not sets_thresholds(method, settings):
         del wanted["min_precision"], wanted["min_recall"]
@@ -166,9 +158,7 @@ def shape_for(method: Method, X: Any) -> Any:
 
 
 def with_usual_kernel(settings: Settings, X: Any) -> Settings:
-    """Return the settings with a kernel: linear for sparse rows and rbf for others, where none
-    is asked for.
-    """
+    """Return the settings with a kernel: by default linear for sparse rows, rbf for others."""
     if settings.kernel is not None:
         return settings
     return replace(settings, kernel="linear" if is_sparse_matrix(X) else "rbf")
@@ -176,9 +166,7 @@ def with_usual_kernel(settings: Settings, X: Any) -> Settings:
 
 @dataclass(frozen=True)
 class Grid:
-    """Values of C and gamma to try with a kernel, smooth ones first; a gamma of None is that of
-    the kernel.
-    """
+    """Values of C and gamma to try, smooth ones first; None is the kernel's own gamma."""
 
     settings: Settings
     Cs: tuple[float, ...]
@@ -212,9 +200,7 @@ def grids_to_try(X: Any, settings: Settings) -> list[Grid]:
 
 
 class StoppedError(KeyboardInterrupt):
-    """The user pressed Ctrl-C, and the estimator kept what it had; where nothing can be kept, it
-    is a Ctrl-C.
-    """
+    """Ctrl-C, after which the estimator kept what it had."""
 
 
 def fit_quietly(
@@ -253,9 +239,7 @@ def fit_quietly(
 
 
 class RoundProgress:
-    """A scikit-learn callback that reports the rounds of a fit, and that a solver is still
-    running.
-    """
+    """A scikit-learn callback that reports the rounds of a fit."""
 
     def __init__(self, tell: Tell, what: str):
         self.tell = tell
@@ -280,9 +264,7 @@ class RoundProgress:
 
 
 def score_rows(estimator: Any, X: Any) -> np.ndarray:
-    """Return scores by a fitted estimator: (n,) for two classes, above 0 for the second; (n, k)
-    for more.
-    """
+    """Return scores: (n,) for two classes, above 0 for the second; (n, k) for more."""
     if hasattr(estimator, "decision_function"):
         return np.asarray(estimator.decision_function(X), dtype=np.float64)
     log_share = np.maximum(
@@ -292,11 +274,18 @@ def score_rows(estimator: Any, X: Any) -> np.ndarray:
 
 
 def lead_per_class(scores: np.ndarray) -> np.ndarray:
-    """Return one score per class, (n, k), above 0 exactly where that class wins; for two classes
-    (n, 1).
-    """
+    """Return one score per class, above 0 where that class wins; (n, 1) for two classes."""
     if scores.ndim == 1:
         return scores[:, None]
     ordered = np.sort(scores, axis=1)
     best_other = np.where(scores == ordered[:, -1:], ordered[:, -2:-1], ordered[:, -1:])
     return scores - best_other
+
+
+def say_weights(estimator: Any) -> list[str]:
+    """Say what carried the weight of an average."""
+    if not hasattr(estimator, "families_"):
+        return []
+    from semisvm.estimators.auto.families import explain_weights
+
+    return [explain_weights(estimator.weights_, estimator.families_)]

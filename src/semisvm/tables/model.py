@@ -25,7 +25,7 @@ import numpy as np
 from semisvm.campaign import ThresholdClassifier
 from semisvm.columns.cells import CellError
 from semisvm.columns.encoder import MatrixEncoder, TableEncoder
-from semisvm.columns.table import Columns, Schema
+from semisvm.columns.table import Columns, Schema, listed
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import DataError, UndefinedError, fault, suggest
 from semisvm.estimators import find_method
@@ -38,7 +38,6 @@ from semisvm.tables.read import Chunk, RowReader, open_rows
 from semisvm.tables.read_training import LIBSVM_MARK
 from semisvm.tables.summary import FitSummary
 
-MOST_MISSING_SHOWN = 3  # columns in a message
 OUTPUTS = (".csv", ".tsv", ".parquet")
 
 
@@ -181,9 +180,7 @@ class Model:
 
     @property
     def has_class_thresholds(self) -> bool:
-        """Whether each class has its own threshold, so that a row may be above none; a
-        campaign's is on the lead.
-        """
+        """Whether each class has its own threshold, so that a row may be above none."""
         method = find_method(self.method)
         is_plain = takes_columns(method) and getattr(self.estimator, "confidence", None) is None
         return (
@@ -212,32 +209,19 @@ class Model:
             raise fault(path, reason, "Give rows in the form the model was fitted to")
         missing = [name for name in self.names if name not in (rows.names or ())]
         if missing:
-            shown = ", ".join(map(repr, missing[:MOST_MISSING_SHOWN]))
-            rest = (
-                f" and {len(missing) - MOST_MISSING_SHOWN} more"
-                if len(missing) > MOST_MISSING_SHOWN
-                else ""
-            )
-            reason = (
-                f"there {'are no columns' if missing[1:] else 'is no column'} {shown}{rest}, which"
-                " the model needs"
-            )
-            remedy = (
-                f"Add {'them' if missing[1:] else 'it'}, or fit without"
-                f" {'them' if missing[1:] else 'it'}"
-            )
-            raise fault(path, reason, f"{remedy}. {suggest(missing[0], rows.names or ())}")
+            are, them = ("are no columns", "them") if missing[1:] else ("is no column", "it")
+            reason = f"there {are} {listed(missing)}, which the model needs"
+            remedy = f"Add {them}, or fit without {them}. {suggest(missing[0], rows.names or ())}"
+            raise fault(path, reason, remedy)
         return rows
 
     def chunks(
         self, rows: RowReader, also: tuple[str, ...] = (), keep: tuple[str, ...] = ()
     ) -> Any:
-        """Read rows in chunks, with the columns of the model and those named in `also`, and
-        columns to `keep` as they came.
-        """
+        """Read rows with the columns of the model, those in `also`, and those to `keep`."""
         if self.schema is None:
             return rows.chunks()
-        return rows.chunks(self.schema.plain_numbers, frozenset(self.names + also), keep)
+        return rows.chunks(frozenset(self.names + also), keep)
 
     def encode(self, rows: RowReader, chunk: Chunk, *, as_matrix: bool = False) -> Any:
         """Prepare a chunk; a cell of the wrong type is an error that names the file and the row.
@@ -249,37 +233,32 @@ class Model:
         try:
             return make(chunk.X if chunk.frame is None else chunk.frame)
         except CellError as error:
-            raise error.in_file(*rows.place(chunk.start + error.row)) from None
+            raise rows.fault_at(chunk.start + error.row, error.reason, error.remedy) from None
         except DataError:
             raise
         except ValueError as error:
             raise fault(rows.path, str(error), "Give rows as the model was fitted to") from None
 
     def score(self, rows: RowReader, chunk: Chunk) -> np.ndarray:
-        """Score a chunk; a row whose score would not be a number is an error that names the
-        file, row and column.
-        """
+        """Score a chunk; a row without a finite score is an error that names it."""
         X = self.encode(rows, chunk)
         try:
             if not isinstance(X, Columns):
-                is_finite = (
-                    np.isfinite(X.data).all() if is_sparse_matrix(X) else np.isfinite(X).all(axis=1)
-                )
-                if not np.all(is_finite):
-                    raise UndefinedError(
-                        "", 0 if is_sparse_matrix(X) else int(np.flatnonzero(~is_finite)[0])
-                    )
+                _refuse_undefined(X.data[None] if is_sparse_matrix(X) else X)
             scores = self.scores_of(X)
-            is_finite = np.isfinite(scores).reshape(len(scores), -1).all(axis=1)
-            if not is_finite.all():
-                raise UndefinedError("", int(np.argmin(is_finite)))
+            _refuse_undefined(scores)
             return scores
         except UndefinedError as error:
-            path, row = rows.place(chunk.start + (error.row or 0))
-            reason = (
-                f"row {row + 1}: no score can be computed{_name_largest(chunk, error.row or 0)}"
-            )
-            raise fault(path, reason, "Correct the cell, or leave it empty") from None
+            row = error.row or 0
+            reason = f"no score can be computed{_name_largest(chunk, row)}"
+            remedy = "Correct the cell, or leave it empty"
+            raise rows.fault_at(chunk.start + row, reason, remedy) from None
+
+
+def _refuse_undefined(values: np.ndarray) -> None:
+    is_finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
+    if not is_finite.all():
+        raise UndefinedError("", int(np.argmin(is_finite)))
 
 
 def _name_largest(chunk: Chunk, row: int) -> str:
@@ -299,6 +278,13 @@ def _name_largest(chunk: Chunk, row: int) -> str:
         return ""
     name = max(numbers, key=lambda name: abs(numbers[name]))
     return f", because column {str(name)!r} holds {numbers[name]:g}"
+
+
+def is_unlabeled(model: Model, rows: RowReader, chunk: Chunk, mark: str | None) -> np.ndarray:
+    """Return a mask of the rows of a chunk without a label; `mark` stands for none."""
+    if rows.names is not None and model.target not in rows.names:
+        return np.ones(len(chunk), dtype=bool)
+    return read_codes(model, rows, chunk, mark) < 0
 
 
 def read_codes(
@@ -322,18 +308,18 @@ def read_codes(
     codes = model.classes.codes_of(texts)
     strange = np.flatnonzero(codes == -2).tolist()
     unknown = strange
-    told = ""
+    hint = ""
     if model.has_positives_only:
         unknown = [place for place in strange if unlabeled is None and seems_empty(texts[place])]
-        told = f", or to '' if such rows are {model.classes.names[0]!r}"
+        hint = f", or to '' if such rows are {model.classes.names[0]!r}"
     if unknown:
-        label, (path, row) = texts[unknown[0]], rows.place(chunk.start + unknown[0])
-        reason = f"row {row + 1}: the label {label!r} is not a class of the model"
+        label = texts[unknown[0]]
+        reason = f"the label {label!r} is not a class of the model"
         remedy = (
             f"{suggest(label, model.classes.names)}. Set `unlabeled` to {label!r} if it marks"
-            f" unlabeled rows{told}"
+            f" unlabeled rows{hint}"
         )
-        raise fault(path, reason, remedy)
+        raise rows.fault_at(chunk.start + unknown[0], reason, remedy)
     if others is not None:
         others.update(texts[place] for place in strange)
     return np.where(codes == -2, 0, codes)

@@ -15,7 +15,7 @@ from semisvm.tables.certify import (
     ROW_COLUMNS,
     find_positive,
     own_target,
-    require_digest,
+    require_model,
     score_open_rows,
 )
 from semisvm.tables.column_checks import columns_that_moved
@@ -34,9 +34,7 @@ def open_monitor(
     """
     if Path(state).exists():
         monitor = load_monitor(state)
-        require_digest(
-            Path(model_path), model_digest(model_path), monitor.about["model_digest"], "the model"
-        )
+        require_model(monitor.about, model_path)
         return monitor
     model = load_table_model(model_path)
     label = find_positive(model, positive)
@@ -87,9 +85,7 @@ def draw_batch(
     force: bool = False,
     tell: Tell = say_nothing,
 ) -> list[str]:
-    """Score the rows of a new file, write rows of it to label, and return which columns moved, in
-    words.
-    """
+    """Score a new file, write rows of it to label, and return which columns moved."""
     model = load_table_model(monitor.about["model"])
     scores, is_open = score_open_rows(model, monitor.pos_label, data, unlabeled, tell)
     if not len(scores):
@@ -119,9 +115,7 @@ def draw_batch(
 
 
 def read_monitor_answers(monitor: Monitor, path: AnyPath, batch: int | None = None) -> int:
-    """Read a filled-in file of a batch, numbered from 1, by default the last one; return how many
-    answers it holds.
-    """
+    """Read a filled-in file of a batch (from 1; None: the last); return its answers' number."""
     if not monitor.batches:
         raise fault(path, "the monitor has no batch yet", "Draw one first: semisvm monitor draw")
     if batch is not None and not 1 <= batch <= len(monitor.batches):
@@ -133,11 +127,7 @@ def read_monitor_answers(monitor: Monitor, path: AnyPath, batch: int | None = No
     numbers = np.array(about["numbers"])
     order = np.argsort(numbers)
     answers, _ = read_label_file(
-        path,
-        numbers[order],
-        monitor.classes or [],
-        about["row_column"],
-        monitor.about["target"],
+        path, numbers[order], monitor.classes or [], about["row_column"], monitor.about["target"]
     )
     rows = [monitor.batches[number].drawn[order[place]] for place in answers]
     monitor.tell(rows, list(answers.values()), batch=number)

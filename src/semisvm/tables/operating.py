@@ -51,9 +51,7 @@ def target_from(settings: Settings, classes: tuple[str, ...]) -> Target:
 
 
 def pair_of_costs(costs: object, classes: tuple[str, ...]) -> tuple[float, float] | None:
-    """(cost of a missed positive, of an accepted negative) if costs are given and there are two
-    classes.
-    """
+    """(cost of a missed positive, of an accepted negative) of two classes with costs."""
     if costs is None or len(classes) != 2:
         return None
     matrix = cost_matrix(costs, np.array(classes))
@@ -68,9 +66,7 @@ def place_thresholds(
     *,
     may_move: bool = True,
 ) -> dict[str, OperatingPoint]:
-    """Return the operating point per class (of two classes: of the second) from out-of-fold
-    scores.
-    """
+    """Return the operating point per class (of two: of the second) from out-of-fold scores."""
     target = target_from(settings, classes)
     if len(classes) == 2 and may_move and (target.is_constrained or target.costs is None):
         sign = np.where(codes == 1, 1, -1)
@@ -82,8 +78,8 @@ def place_thresholds(
             )
         }
     return {
-        name: measure(own, sign, 0.0, target=target, level=Evidence.CROSS_FITTED)
-        for name, own, sign in scores_per_class(scores, codes, classes)
+        name: measure(class_scores, sign, 0.0, target=target, level=Evidence.CROSS_FITTED)
+        for name, class_scores, sign in scores_per_class(scores, codes, classes)
     }
 
 
@@ -96,9 +92,7 @@ def audit_steps(
     *,
     uses_unlabeled: bool = True,
 ) -> dict[str, Audit]:
-    """Return per class what the labels alone give, then the threshold where one is set, then the
-    unlabeled rows.
-    """
+    """Return per class what the labels give, then the threshold, then the unlabeled rows."""
     target = target_from(settings, classes)
     audits: dict[str, Audit] = {}
     moved = place_thresholds(supervised, codes, settings, classes)
@@ -115,9 +109,7 @@ def audit_steps(
 def scores_per_class(
     scores: np.ndarray, codes: np.ndarray, classes: tuple[str, ...]
 ) -> list[tuple[str, np.ndarray, np.ndarray]]:
-    """Return (class, scores of the class, sign of each row) per class; of two classes, for the
-    second only.
-    """
+    """Return (class, its scores, sign of each row) per class; of two, for the second."""
     columns = lead_per_class(scores)
     first = len(classes) - columns.shape[1]
     return [
@@ -127,9 +119,7 @@ def scores_per_class(
 
 
 def predict_codes(scores: np.ndarray, threshold: float = 0.0) -> np.ndarray:
-    """Return the class of each row: with two classes by the threshold, with more by the largest
-    score.
-    """
+    """Return the class of each row: by the threshold, or of several by the largest score."""
     return (scores > threshold).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
 
@@ -154,9 +144,7 @@ def undo_beyond(cut: float, threshold: float) -> float:
 
 
 def at_the_line(point: OperatingPoint) -> OperatingPoint:
-    """Return an operating point on the scale that people see: its threshold is 0, or infinite as
-    before.
-    """
+    """Return an operating point on the scale that people see: its threshold is 0."""
     return replace(point, threshold=0.0) if np.isfinite(point.threshold) else point
 
 
@@ -174,11 +162,11 @@ def chance_kept(
     """
     if not target.is_constrained or min((sign > 0).sum(), (sign < 0).sum()) < FEWEST_OF_A_CLASS:
         return None
-    found = fit_probability(scores, sign)
-    if found is None:
+    probability = fit_probability(scores, sign)
+    if probability is None:
         return None
     ordered = np.sort(scores)[::-1]
-    p = found.of(ordered)
+    p = probability.of(ordered)
     m = len(ordered)
     is_cut = np.append(ordered[:-1] != ordered[1:], True)
     truth = target.shortfall(_counts(np.ones((1, m)), p[None], is_cut))[0]
@@ -195,9 +183,7 @@ def chance_kept(
 
 
 def _counts(copies: np.ndarray, positives: np.ndarray, is_cut: np.ndarray) -> Counts:
-    """Counts at all thresholds, highest first: of draws (B, m) of rows in descending order of
-    score, and positives.
-    """
+    """Counts at all thresholds, highest first, of draws (B, m) of rows in order of score."""
     hits = np.cumsum(positives, axis=1)
     accepted = np.cumsum(copies, axis=1)
     none = np.zeros((len(copies), 1), dtype=hits.dtype)

@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from scipy import sparse
 
-from semisvm.columns.cells import CellError
+from semisvm.columns.cells import CellError, Column
 from semisvm.columns.encoder import TableEncoder
+from semisvm.columns.table import Columns, Schema
 from semisvm.errors import DataError, counted, fault, shorten
 from semisvm.labels import encode
 from semisvm.matrices import as_dense, stack_rows
@@ -34,14 +35,13 @@ from semisvm.primal import DaskRows, FileRows
 from semisvm.primal.dask_rows import FAN_IN, compute_on_cluster
 from semisvm.primal.files import CsrScratchWriter, ScratchWriter
 from semisvm.primal.rows import Rows
-from semisvm.tables.classes import Classes
+from semisvm.tables.classes import Classes, label_texts, labels_of
 from semisvm.tables.folders import texts_of_labels
-from semisvm.tables.label_cells import label_spellings, labels_from_text
 from semisvm.tables.methods import Tell, say_nothing
-from semisvm.tables.read import RowReader, open_rows
+from semisvm.tables.read import open_rows
 
 if TYPE_CHECKING:
-    import pandas
+    pass
 
 LARGEST_STORED = float(np.finfo(np.float32).max)
 
@@ -55,18 +55,16 @@ class Here:
         self, function: Callable[..., Any], files: list[Path], *rest: Any, tell: Tell, what: str
     ) -> Any:
         """Return what a function finds of each file, merged in the order of the files."""
-        found = None
+        merged = None
         for number, file in enumerate(files, 1):
-            own = function(file, *rest)
-            found = own if found is None else found.merged(own)
+            result = function(file, *rest)
+            merged = result if merged is None else merged.merged(result)
             tell(what, number, len(files), "files")
-        return found
+        return merged
 
 
 class OnCluster:
-    """The workers of a Dask client read the files, each where it is; what they find is merged in
-    a tree.
-    """
+    """The workers of a Dask client read the files; what they find is merged in a tree."""
 
     def __init__(self, client: Any):
         self.client = client
@@ -99,18 +97,16 @@ def _read_there(function: Callable[..., Any], file: Path, *rest: Any) -> Any:
     return function(file, *rest)
 
 
-def _merged(found: list[Any]) -> Any:
+def _merged(results: list[Any]) -> Any:
     """A task."""
-    return reduce(lambda one, other: one.merged(other), found)
+    return reduce(lambda first, second: first.merged(second), results)
 
 
 @contextlib.contextmanager
 def open_workers(
     address: str | None = None, n_workers: int | None = None
 ) -> Iterator[Here | OnCluster]:
-    """Give who reads the files: the cluster at an address (tcp://host:8786), `n_workers`
-    processes, or this one.
-    """
+    """Give who reads the files: a cluster at an address, `n_workers` processes, or this one."""
     if address is None and n_workers is None:
         yield Here()
         return
@@ -118,29 +114,23 @@ def open_workers(
         import distributed
     except ImportError:
         raise DataError("A cluster needs Dask. Install it: pip install 'semisvm[dask]'.") from None
-    for name in [
-        name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"
-    ]:
-        logging.getLogger(name).setLevel(
-            logging.CRITICAL
-        )  # what matters is raised, and told in words
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":  # what matters is raised, and told in words
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     stack = contextlib.ExitStack()
     try:
         if n_workers is not None:
             with _signals_wait():
-                # No dashboard, and any free port where it would be: the usual one may be that of
-                # another cluster.
-                how = {
-                    "dashboard_address": ":0",
-                    "scheduler_kwargs": {"dashboard": False},
-                    "processes": True,
-                }
-                how |= {
-                    "n_workers": n_workers,
-                    "threads_per_worker": 1,
-                    "silence_logs": logging.CRITICAL,
-                }
-                local = distributed.LocalCluster(**how)
+                local = distributed.LocalCluster(
+                    n_workers=n_workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    silence_logs=logging.CRITICAL,
+                    # No dashboard, and any free port where it would be: the usual one may be that
+                    # of another cluster.
+                    dashboard_address=":0",
+                    scheduler_kwargs={"dashboard": False},
+                )
                 client = stack.enter_context(distributed.Client(stack.enter_context(local)))
         else:
             client = stack.enter_context(_connect(distributed, str(address)))
@@ -196,9 +186,7 @@ def _connect(distributed: Any, address: str) -> Any:
 
 
 def stays_sparse(encoder: TableEncoder) -> bool:
-    """Whether encoded rows stay sparse: where a matrix of products of all columns would be too
-    large.
-    """
+    """Whether encoded rows stay sparse: where a dense Hessian would be too large."""
     # with the compiler, which `semisvm predict` does not load
     from semisvm.primal.passes import WIDEST_HESSIAN
 
@@ -206,106 +194,94 @@ def stays_sparse(encoder: TableEncoder) -> bool:
 
 
 @dataclass(frozen=True)
-class LabelCoder:
-    """Makes class codes of the target cells of a file."""
-
-    classes: Classes
-    target: str
-    unlabeled: str | None
-    same: dict[str, str]  # what some labels are to be replaced by
-
-    def codes(self, frame: Any) -> np.ndarray:
-        """Return the class code of each row, -1 where it has no label."""
-        texts = texts_of_labels(frame, self.target, self.unlabeled)
-        return self.classes.codes_of([self.same.get(text, text) for text in texts]).astype(np.int8)
-
-
-@dataclass(frozen=True)
-class RowCoder:
-    """Makes numbers of the rows of a file: features as float32, and class codes."""
-
-    encoder: TableEncoder
-    labels: LabelCoder
-    blank: dict[str, np.ndarray]  # {file: rows to leave out} (`Survey`)
-
-    def parts(self, file: Path) -> Iterator[tuple[Any, np.ndarray]]:
-        """Yield (features, class codes) of a file, part by part."""
-        is_sparse = stays_sparse(self.encoder)
-        schema = self.encoder.schema_
-        names = frozenset((*schema.names, self.labels.target))
-        for chunk in open_rows(file).chunks(schema.plain_numbers, names):
-            assert chunk.frame is not None
-            try:
-                X = self.encoder.encode(chunk.frame)
-            except CellError as error:
-                raise error.in_file(file, chunk.start + error.row) from None
-            numbers = np.arange(chunk.start, chunk.start + len(chunk))
-            kept = ~np.isin(numbers, self.blank[file.name])
-            X = X if is_sparse else as_dense(X)
-            yield X[kept].astype(np.float32), self.labels.codes(chunk.frame)[kept]
-
-    def features(self, file: Path) -> Any:
-        """A task: all rows of a file."""
-        return stack_rows([X for X, _ in self.parts(file)])
-
-    def codes(self, file: Path, n_rows: int) -> np.ndarray:
-        """A task: the class codes of a file; its other columns are not read."""
-        reader = open_rows(file)
-        if self.labels.target not in (reader.names or ()):
-            return np.full(n_rows, -1, dtype=np.int8)
-        chunks = reader.chunks(only=frozenset([self.labels.target]))
-        codes = np.concatenate([self.labels.codes(chunk.frame) for chunk in chunks])
-        return np.delete(codes, self.blank[file.name])
-
-
-@dataclass(frozen=True)
 class Pool:
-    """All rows of a folder; `heights` are the numbers of rows in the files, without the `blank`
-    ones of each.
+    """All rows of a folder, file by file, on any machine.
+
+    heights   the numbers of rows in the files, without the blank ones
+    same      what some labels are to be replaced by
+    blank     {file: rows to leave out} (`Survey`)
     """
 
     files: list[Path]
     heights: list[int]
-    labels: LabelCoder
+    classes: Classes
+    target: str
+    unlabeled: str | None
+    same: dict[str, str]
     blank: dict[str, np.ndarray]
-    workers: Here | OnCluster
 
-    def rows(self, encoder: TableEncoder, tell: Tell = say_nothing) -> Rows:
-        """Encode all rows as machines take them: into a scratch file here, or where the workers
-        are.
-        """
-        coder = RowCoder(encoder, self.labels, self.blank)
-        width = encoder.width_
-        is_sparse = stays_sparse(encoder)
-        names = np.array(self.labels.classes.names)
-        if isinstance(self.workers, OnCluster):
-            rows = self._rows_on_cluster(coder, width, is_sparse)
+    def rows(
+        self,
+        encoder: TableEncoder,
+        workers: Here | OnCluster | None = None,
+        tell: Tell = say_nothing,
+    ) -> Rows:
+        """Encode all rows: into a scratch file here, or where the workers are."""
+        names = np.array(self.classes.names)
+        if isinstance(workers, OnCluster):
+            rows = self._rows_on_cluster(encoder)
             rows.classes = names
             return rows
-        writer: Any = CsrScratchWriter(width) if is_sparse else ScratchWriter(width)
+        make_writer: Any = CsrScratchWriter if stays_sparse(encoder) else ScratchWriter
+        writer = make_writer(encoder.width_)
         codes = []
         for number, file in enumerate(self.files, 1):
-            for X, codes_of_part in coder.parts(file):
+            for X, codes_of_part in self.parts(file, encoder):
                 writer.write(X)
                 codes.append(codes_of_part)
             tell("Encoding", number, len(self.files), "files")
         return cast(Rows, writer.rows(codes=np.concatenate(codes), classes=names))
 
-    def _rows_on_cluster(self, coder: RowCoder, width: int, is_sparse: bool) -> DaskRows:
+    def parts(self, file: Path, encoder: TableEncoder) -> Iterator[tuple[Any, np.ndarray]]:
+        """Yield (features as float32, class codes) of a file, part by part."""
+        reader = open_rows(file)
+        for chunk in reader.chunks(frozenset((*encoder.schema_.names, self.target))):
+            assert chunk.frame is not None
+            try:
+                X = encoder.encode(chunk.frame)
+            except CellError as error:
+                place = chunk.start + error.row
+                raise reader.fault_at(place, error.reason, error.remedy) from None
+            numbers = np.arange(chunk.start, chunk.start + len(chunk))
+            kept = ~np.isin(numbers, self.blank[file.name])
+            X = X if stays_sparse(encoder) else as_dense(X)
+            yield X[kept].astype(np.float32), self._codes_in(chunk.frame)[kept]
+
+    def features(self, file: Path, encoder: TableEncoder) -> Any:
+        """A task: all rows of a file."""
+        return stack_rows([X for X, _ in self.parts(file, encoder)])
+
+    def codes(self, file: Path, n_rows: int) -> np.ndarray:
+        """A task: the class codes of a file; its other columns are not read."""
+        reader = open_rows(file)
+        if self.target not in (reader.names or ()):
+            return np.full(n_rows, -1, dtype=np.int8)
+        chunks = reader.chunks(frozenset([self.target]))
+        codes = np.concatenate([self._codes_in(chunk.frame) for chunk in chunks])
+        return np.delete(codes, self.blank[file.name])
+
+    def _codes_in(self, frame: Any) -> np.ndarray:
+        """Return the class code of each row, -1 where it has no label."""
+        texts = texts_of_labels(frame, self.target, self.unlabeled)
+        return self.classes.codes_of([self.same.get(text, text) for text in texts]).astype(np.int8)
+
+    def _rows_on_cluster(self, encoder: TableEncoder) -> DaskRows:
         import dask.array as da
         from dask import delayed
 
-        shared = delayed(coder, pure=False)  # one task that holds it: it is sent once per worker
-        encode_file = delayed(RowCoder.features, pure=False)
-        read_codes = delayed(RowCoder.codes, pure=False)
+        pool = delayed(self, pure=False)  # one task that holds it: it is sent once per worker
+        shared_encoder = delayed(encoder, pure=False)
+        encode_file = delayed(Pool.features, pure=False)
+        read_codes = delayed(Pool.codes, pure=False)
+        width = encoder.width_
         empty = np.empty((0, width), np.float32)
-        meta: Any = sparse.csr_matrix(empty) if is_sparse else empty
+        meta: Any = sparse.csr_matrix(empty) if stays_sparse(encoder) else empty
         blocks = []
         codes = []
         for file, height in zip(self.files, self.heights, strict=True):
-            X = encode_file(shared, file)
+            X = encode_file(pool, file, shared_encoder)
             blocks.append(da.from_delayed(X, (height, width), dtype=np.float32, meta=meta))
-            y = read_codes(shared, file, height)
+            y = read_codes(pool, file, height)
             codes.append(da.from_delayed(y, (height,), dtype=np.int8))
         return DaskRows(da.concatenate(blocks), da.concatenate(codes))
 
@@ -355,11 +331,8 @@ def rows_on_disk(
 
     reader = open_rows(path)
     if reader.names is None:
-        raise fault(
-            path,
-            "a file without named columns is read whole",
-            "Write it by numpy.save and use FileRows",
-        )
+        reason = "a file without named columns is read whole"
+        raise fault(path, reason, "Write it by numpy.save and use FileRows")
     names = (
         [name for name in reader.names if name != target] if features is None else list(features)
     )
@@ -368,37 +341,33 @@ def rows_on_disk(
         reader.require(name)
     writer = ScratchWriter(len(names), scratch_folder)
     labels = []
-    for chunk in reader.chunks(frozenset(names), named):
+    schema = Schema(tuple(Column(name, "number") for name in names))
+    for chunk in reader.chunks(named):
         assert chunk.frame is not None
-        writer.write(_storable(reader, chunk.start, chunk.frame[names]))
+        try:
+            writer.write(_storable(schema.read(chunk.frame)))
+        except CellError as error:
+            raise reader.fault_at(chunk.start + error.row, error.reason, error.remedy) from None
         if target is not None:
-            labels.append(pandas.Categorical(label_spellings(chunk.frame[target])))
+            labels.append(pandas.Categorical(label_texts(chunk.frame[target])))
     about = _classes(pandas.api.types.union_categoricals(labels)) if labels else {}
     return writer.rows(**about, feature_names=np.array(names, dtype=object))
 
 
-def _storable(reader: RowReader, start: int, frame: pandas.DataFrame) -> np.ndarray:
-    """Numbers that are finite in float32; `start` rows come before them."""
-    X = frame.to_numpy(dtype=np.float64)
-    is_bad = ~(np.abs(X) <= LARGEST_STORED)
-    if is_bad.any():
-        row, column = (int(place[0]) for place in np.nonzero(is_bad))
-        value, (path, place) = X[row, column], reader.place(start + row)
-        what = (
-            f"the number {value:g}, too large for float32,"
-            if np.isfinite(value)
-            else "no finite number"
-        )
-        reason = f"column {frame.columns[column]!r} has {what} in row {place + 1}"
-        raise fault(
-            path, reason, "Fill it in, leave the row out, or leave the column out of features"
-        )
-    return X
+def _storable(rows: Columns) -> np.ndarray:
+    """Return numbers that are finite in float32; CellError where one is not."""
+    for name in rows.schema.names:
+        is_bad = ~(np.abs(rows[name]) <= LARGEST_STORED)
+        if is_bad.any():
+            row = int(is_bad.argmax())
+            wanted = "number that is finite in float32"
+            raise CellError(name, row, f"{rows[name][row]:g}", wanted)
+    return rows.numbers
 
 
-def _classes(spelled: pandas.Categorical) -> dict[str, np.ndarray]:
+def _classes(spelled: Any) -> dict[str, np.ndarray]:
     """The classes, and the class code of each row in as few bytes as hold it."""
-    labels = encode(labels_from_text(spelled.categories), unlabeled=None)
+    labels = encode(labels_of(list(spelled.categories)), unlabeled=None)
     if len(labels.classes) > 1000:
         example = shorten(spelled.categories[0])
         raise ValueError(

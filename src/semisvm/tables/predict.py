@@ -48,9 +48,7 @@ PREDICTED = ("label", "score", "above", "probability")
 
 @dataclass(frozen=True)
 class Predicted:
-    """What was predicted: rows in all, rows per class, rows above the operating point, and the
-    time it took.
-    """
+    """What was predicted: rows, rows per class and above the operating point, seconds."""
 
     rows: int
     by_class: dict[str, int]
@@ -108,14 +106,12 @@ def predict_file(
                 first = chunk.frame
             is_above = scores > 0
             table = _output_table(model, chunk, codes, scores, is_above)
-            write(
-                _without_formulas(table)
-                if neutralize and out.suffix.lower() != ".parquet"
-                else table
-            )
+            if neutralize and out.suffix.lower() != ".parquet":
+                table = _without_formulas(table)
+            write(table)
             count += np.bincount(codes, minlength=len(count))
-            n_above = n_above + int(is_above.sum())
-            n_rows = n_rows + len(chunk)
+            n_above += int(is_above.sum())
+            n_rows += len(chunk)
             tell("Predicting", n_rows, total, "rows")
     by_class = dict(zip(model.classes.names, count.tolist(), strict=True))
     notes = say_far_from_fit(model.summary, n_above, n_rows, model.typed_columns(first))
@@ -126,11 +122,8 @@ def check_suffix(out: str | Path) -> Path:
     """Return the path of a table to write; a suffix that names no format is an error."""
     out = Path(out)
     if out.suffix.lower() not in OUTPUTS:
-        raise fault(
-            out,
-            f"the suffix {out.suffix!r} names no output format",
-            f"Use one of {', '.join(OUTPUTS)}",
-        )
+        reason = f"the suffix {out.suffix!r} names no output format"
+        raise fault(out, reason, f"Use one of {', '.join(OUTPUTS)}")
     return out
 
 
@@ -175,14 +168,13 @@ def predict_folder(
     if len(set(names.values())) < len(files):
         names = {file: f"{file.name}.parquet" for file in files}
     left = [file for file in files if not (resume and (target / names[file]).exists())]
-    nothing = Predicted(0, dict.fromkeys(model.classes.names, 0), 0, 0.0)
+    predicted = Predicted(0, dict.fromkeys(model.classes.names, 0), 0, 0.0)
     if left:
         outputs = {str(file): str(target / names[file]) for file in left}
-        found = workers.gather(
+        predicted = workers.gather(
             _predict_one, left, model, outputs, tuple(keep), tell=tell, what="Predicting"
         )
-        nothing = nothing.merged(found)
-    return replace(nothing, seconds=time.perf_counter() - began)
+    return replace(predicted, seconds=time.perf_counter() - began)
 
 
 def _predict_one(
@@ -193,15 +185,10 @@ def _predict_one(
 
 
 def _out_folder(out: Path, folder: Path, *, force: bool, resume: bool) -> Path:
-    """Return the folder to write to, which may hold files only if they are to be replaced or
-    left as they are.
-    """
+    """Return the folder to write to; one with files must be replaced or resumed."""
     if out.exists() and not out.is_dir():
-        raise fault(
-            out,
-            "this is a file, and predictions of a folder are a folder",
-            "Give the name of a folder",
-        )
+        reason = "this is a file, and predictions of a folder are a folder"
+        raise fault(out, reason, "Give the name of a folder")
     if out.exists() and out.resolve() == folder.resolve():
         raise fault(
             out, "this folder is read by the same command", "Choose another name for the output"
@@ -212,11 +199,8 @@ def _out_folder(out: Path, folder: Path, *, force: bool, resume: bool) -> Path:
         )
         raise fault(out, "the folder exists and is not empty", remedy)
     if not out.parent.is_dir():
-        raise fault(
-            out,
-            f"there is no folder {out.parent} to write to",
-            "Create the folder, or choose another",
-        )
+        reason = f"there is no folder {out.parent} to write to"
+        raise fault(out, reason, "Create the folder, or choose another")
     try:
         out.mkdir(exist_ok=True)
     except OSError as error:
@@ -230,9 +214,7 @@ def _out_folder(out: Path, folder: Path, *, force: bool, resume: bool) -> Path:
 def _predictions(
     model: Model, rows: RowReader, keep: tuple[str, ...]
 ) -> Iterator[tuple[Chunk, np.ndarray, np.ndarray]]:
-    """Yield (chunk, codes, scores) in the order of the file; at most one chunk per thread is in
-    memory.
-    """
+    """Yield (chunk, codes, scores) in the order of the file, one chunk per thread."""
 
     def work(chunk: Chunk) -> tuple[Chunk, np.ndarray, np.ndarray]:
         scores = model.score(rows, chunk)
@@ -254,21 +236,15 @@ def _predictions(
 
 
 def _output_table(
-    model: Model,
-    chunk: Chunk,
-    codes: np.ndarray,
-    scores: np.ndarray,
-    is_above: np.ndarray,
+    model: Model, chunk: Chunk, codes: np.ndarray, scores: np.ndarray, is_above: np.ndarray
 ) -> Any:
     import pyarrow
 
     columns = dict(chunk.kept)
-    names = pyarrow.array(model.classes.names)
-    columns["label"] = names.take(pyarrow.array(codes))
+    columns["label"] = pyarrow.array(model.classes.names).take(pyarrow.array(codes))
     # The digits beyond float32 are noise of the solver; a score beyond its range stays a number.
-    columns["score"] = pyarrow.array(
-        np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE).astype(np.float32)
-    )
+    clipped = np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE)
+    columns["score"] = pyarrow.array(clipped.astype(np.float32))
     columns["above"] = pyarrow.array(is_above)
     if model.probability is not None:
         columns["probability"] = pyarrow.array(model.probability.of(scores).astype(np.float32))
@@ -280,12 +256,11 @@ def _without_formulas(table: Any) -> Any:
     import pyarrow
     from pyarrow import compute
 
-    for number, name in enumerate(table.column_names):
-        if pyarrow.types.is_string(table.column(name).type) or pyarrow.types.is_large_string(
-            table.column(name).type
-        ):
-            safe = compute.replace_substring_regex(table.column(name), r"^([=+\-@\t\r])", r"'\1")
-            table = table.set_column(number, name, safe)
+    for number, field in enumerate(table.schema):
+        if field.type in (pyarrow.string(), pyarrow.large_string()):
+            cells = table.column(number)
+            safe = compute.replace_substring_regex(cells, r"^([=+\-@\t\r])", r"'\1")
+            table = table.set_column(number, field.name, safe)
     return table
 
 
@@ -296,28 +271,27 @@ def _writer(path: Path, out: Path) -> Iterator[Any]:
     `out` is the name that the file will have.
     """
     import pyarrow
+    from pyarrow import csv, parquet
 
     suffix = out.suffix.lower()
-    opened: list[Any] = []
-    schemas: dict[str, Any] = {}
+    writer: Any = None
+    schema: Any = None
 
     def write(table: Any) -> None:
+        nonlocal writer, schema
         if suffix != ".parquet":
             table = _as_text_columns(table, out)
-        if not opened and suffix == ".parquet":
-            from pyarrow import parquet
-
-            opened.append(parquet.ParquetWriter(stream, table.schema))
-        elif not opened:
-            from pyarrow import csv
-
-            options = csv.WriteOptions(
-                delimiter="\t" if suffix == ".tsv" else ",", quoting_style="needed"
+        if writer is None:
+            schema = table.schema
+            delimiter = "\t" if suffix == ".tsv" else ","
+            options = csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
+            writer = (
+                parquet.ParquetWriter(stream, schema)
+                if suffix == ".parquet"
+                else csv.CSVWriter(stream, schema, write_options=options)
             )
-            opened.append(csv.CSVWriter(stream, table.schema, write_options=options))
-        schema = schemas.setdefault("first", table.schema)
         try:
-            opened[0].write_table(table.cast(schema))
+            writer.write_table(table.cast(schema))
         except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
             reason = f"a column that is kept has not the same type in all rows ({error})"
             raise fault(out, reason, "Leave it out of `keep`") from None
@@ -326,7 +300,7 @@ def _writer(path: Path, out: Path) -> Iterator[Any]:
         try:
             yield write
         finally:
-            for writer in opened:
+            if writer is not None:
                 writer.close()
 
 

@@ -10,8 +10,9 @@ labeled) is used once, with its label. A column "drawn" says which labels are a 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,10 @@ from semisvm.columns.kinds import parse_types
 from semisvm.columns.table import Columns, read_table
 from semisvm.errors import DataError, counted, fault
 from semisvm.matrices import is_sparse_matrix
-from semisvm.tables.classes import label_texts, settle_classes, settle_spelling, unmark
+from semisvm.tables.classes import label_texts, one_spelling, settle_classes, unmark
 from semisvm.tables.folders import join_frames
 from semisvm.tables.read import RowReader, open_rows
-from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways, say_blank, say_chosen
+from semisvm.tables.training import DRAWN_COLUMNS, Training, find_ways, say_blank, say_chosen
 
 LIBSVM_MARK = "0"
 
@@ -74,18 +75,17 @@ def read_training(
     # Columns that are dropped are read: they tell different rows of two files from equal ones.
     unread = {name for name in drop if not first.may_read(name)}
     parts = [_read_table(first, None, target, ways, unread, must_be=drawn is not None)]
-    features = list(parts[0].frame.columns)
+    features = list(parts[0][0].columns)
     parts += [
         _read_table(file, features, target, ways, must_be=drawn is not None) for file in files[1:]
     ]
     parts += [_read_table(file, features, target, [], is_unlabeled=True) for file in more]
-    frame = _with_one_truth(join_frames([part.frame for part in parts]))
-    at_random = np.concatenate([part.at_random for part in parts])
-    texts = unmark([text for part in parts for text in part.texts], unlabeled)
-    texts = settle_spelling(texts, first.path, target, spelling)
-    drawn_texts = [
-        text for text, is_drawn in zip(texts, at_random.tolist(), strict=True) if is_drawn
-    ]
+    frames, all_texts, masks = zip(*parts, strict=True)
+    frame = _with_one_truth(join_frames(frames))
+    at_random = np.concatenate(masks)
+    texts = unmark(list(chain(*all_texts)), unlabeled)
+    same = one_spelling(Counter(texts), first.path, target, spelling)
+    texts = [same.get(text, text) for text in texts]
     classes = settle_classes(
         texts,
         first.path,
@@ -93,32 +93,24 @@ def read_training(
         positive=positive,
         mark=unlabeled,
         may_be_one_class=True,
-        at_random=drawn_texts,
+        at_random=np.array(texts, dtype=object)[at_random].tolist(),
     )
     codes = classes.codes_of(texts)
-    is_blank = (codes < 0) & frame.drop(columns=list(drop), errors="ignore").isna().all(
-        axis=1
-    ).to_numpy()
+    features = frame.drop(columns=list(drop), errors="ignore")
+    is_blank = (codes < 0) & features.isna().all(axis=1).to_numpy()
     notes = say_blank(int(is_blank.sum()))
-    if is_blank.any():
-        frame = frame[~is_blank].reset_index(drop=True)
-        codes = codes[~is_blank]
-        at_random = at_random[~is_blank]
+    is_left_out = is_blank
     if len(parts) > 1:
         keys = pandas.util.hash_pandas_object(frame, index=False).to_numpy()
-        again = (codes < 0) & np.isin(keys, keys[codes >= 0])
+        again = ~is_blank & (codes < 0) & np.isin(keys, keys[codes >= 0])
         if again.any():
-            notes.append(
-                f"Used once: {counted(int(again.sum()), 'unlabeled row')} that occur again with a"
-                " label."
-            )
-            frame = frame[~again].reset_index(drop=True)
-            codes = codes[~again]
-            at_random = at_random[~again]
-    n_chosen = int(((codes >= 0) & ~at_random).sum())
-    n_labeled = int((codes >= 0).sum())
-    notes += say_chosen(n_chosen, n_labeled, n_labeled)
-    features = frame.drop(columns=list(drop), errors="ignore")
+            n_again = counted(int(again.sum()), "unlabeled row")
+            notes.append(f"Used once: {n_again} that occur again with a label.")
+        is_left_out = is_blank | again
+    codes = codes[~is_left_out]
+    at_random = at_random[~is_left_out]
+    notes += say_chosen(codes, at_random)
+    features = features[~is_left_out].reset_index(drop=True)
     rows, about = settle_features(first.path, features, wanted, decimal, drop)
     return Training(
         name=printable_name(first.path),
@@ -126,7 +118,7 @@ def read_training(
         rows=rows,
         codes=codes,
         classes=classes,
-        at_random=at_random if n_chosen else None,
+        at_random=None if at_random[codes >= 0].all() else at_random,
         **about | {"notes": notes + about["notes"]},
     )
 
@@ -154,11 +146,8 @@ def check_request(
     for column in (*drop, *types):
         first.require(column)
     if target in drop:
-        raise fault(
-            path,
-            f"the column {target!r} is the target and can't be left out",
-            "Drop another column",
-        )
+        reason = f"the column {target!r} is the target and can't be left out"
+        raise fault(path, reason, "Drop another column")
     return target, parse_types(types)
 
 
@@ -182,17 +171,6 @@ def columns_of_ways(
     return [drawn]
 
 
-@dataclass
-class _Part:
-    """One file: its features, its labels as texts, and which rows, if labeled, were drawn at
-    random.
-    """
-
-    frame: Any
-    texts: list[str]
-    at_random: np.ndarray
-
-
 def _read_table(
     file: RowReader,
     features: list[str] | None,
@@ -202,72 +180,49 @@ def _read_table(
     *,
     must_be: bool = False,
     is_unlabeled: bool = False,
-) -> _Part:
-    """Read one file; `features` are those of the first file, None for the first file itself.
+) -> tuple[Any, list[str], np.ndarray]:
+    """Return the features of one file, its labels as texts, and which rows, if labeled, were drawn
+    at random.
 
-    ways      columns that may say how rows were drawn
-    unread    columns of the first file to leave where they are
-    must_be   whether such a column with other words is an error
+    features   those of the first file, None for the first file itself
+    ways       columns that may say how rows were drawn
+    unread     columns of the first file to leave where they are
+    must_be    whether such a column with other words is an error
     """
     if file.names is None:
-        raise fault(
-            file.path,
-            "a file of bare numbers, where the first file is a table",
-            "Convert one of them",
-        )
-    names = (
-        features
-        if features is not None
-        else [name for name in file.names if name not in {target, *unread}]
-    )
+        reason = "a file of bare numbers, where the first file is a table"
+        raise fault(file.path, reason, "Convert one of them")
+    names = features
+    if names is None:
+        names = [name for name in file.names if name not in {target, *unread}]
     for name in (*names, *(() if is_unlabeled else (target,))):
         file.require(name)
-    ways = [
-        name for name in ways if name in file.names and (features is None or name not in features)
-    ]
-    frames: list[Any] = [
-        chunk.frame for chunk in file.chunks(only=frozenset({*names, target, *ways}))
-    ]
-    frame = join_frames(frames)
+    ways = [name for name in ways if name in file.names and name not in (features or ())]
+    chunks = file.chunks(frozenset({*names, target, *ways}))
+    frame = join_frames([chunk.frame for chunk in chunks if chunk.frame is not None])
     texts = [""] * len(frame) if is_unlabeled else label_texts(frame[target])
-    for name in ways:
-        cells = label_texts(frame[name])
-        at_random = (
-            read_ways(file.path, name, cells, must_be=must_be) if any(cells) or must_be else None
-        )
-        if at_random is not None:
-            return _Part(frame[[one for one in names if one != name]], texts, at_random)
-    return _Part(frame[names], texts, np.ones(len(frame), dtype=bool))
+    way, at_random = find_ways(file.path, frame, ways, must_be=must_be)
+    if at_random is None:
+        at_random = np.ones(len(frame), dtype=bool)
+    return frame[[name for name in names if name != way]], texts, at_random
 
 
 def _with_one_truth(frame: Any) -> Any:
-    """Spell truth values in one way: "true" in Parquet files, "True" in CSV files of pandas,
-    "TRUE" in those of R.
-    """
+    """Spell truth values in one way: "true" (Parquet), "True" (pandas), "TRUE" (R)."""
     for name in frame.columns:
-        words = frame[name].dropna()
-        if (
-            words.dtype == text_type()
-            and words.isin(TRUTH_WORDS).all()
-            and words.str.lower().nunique() < words.nunique()
-        ):
-            frame[name] = frame[name].str.lower()
+        cells = frame[name]
+        if cells.dtype == text_type() and cells.dropna().isin(TRUTH_WORDS).all():
+            frame[name] = cells.str.lower()
     return frame
 
 
 def printable_name(path: Path) -> str:
-    """Return the name of a file or folder, whatever bytes it is made of, as text that can be
-    written to files.
-    """
+    """Return the name of a file, whatever bytes it is made of, as printable text."""
     return os.fsencode(path.name).decode("utf-8", errors="replace")
 
 
 def settle_features(
-    path: Path,
-    frame: Any,
-    types: Mapping[str, Type],
-    decimal: str | None,
-    drop: Collection[str],
+    path: Path, frame: Any, types: Mapping[str, Type], decimal: str | None, drop: Collection[str]
 ) -> tuple[Columns, dict[str, Any]]:
     """Decide what the columns of a file or folder are, and turn their cells into values.
 
@@ -277,7 +232,7 @@ def settle_features(
     try:
         reading = read_table(frame, types, decimal)
     except CellError as error:
-        raise error.in_file(path, error.row) from None
+        raise fault(path, f"row {error.row + 1}: {error.reason}", error.remedy) from None
     except ValueError as error:
         remedy = "Correct the column, leave it out (`drop`), or set its type to category (`types`)"
         raise fault(path, str(error), remedy) from None
@@ -304,11 +259,8 @@ def _read_matrices(
     texts = list[str]()
     for file in files + unlabeled_files:
         if file.names is not None:
-            raise fault(
-                file.path,
-                f"a table, where {first.path.name} is a file of bare numbers",
-                "Convert one of them",
-            )
+            reason = f"a table, where {first.path.name} is a file of bare numbers"
+            raise fault(file.path, reason, "Convert one of them")
         for chunk in file.chunks():
             if parts and not is_sparse_matrix(chunk.X) and chunk.X.shape[1] != parts[0].shape[1]:
                 reason = (
@@ -330,9 +282,7 @@ def _read_matrices(
 
 
 def _stack_sparse(parts: list[Any]) -> Any:
-    """Put rows below each other; LIBSVM rows do not say how many features there are, so the
-    widest part does.
-    """
+    """Put rows below each other, as wide as the widest part of LIBSVM rows."""
     parts = [sparse.csr_matrix(part) for part in parts]
     width = max(part.shape[1] for part in parts)
     for part in parts:

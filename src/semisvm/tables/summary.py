@@ -11,13 +11,17 @@ JSON has neither NaN nor infinity: NaN is written as null, and an infinite thres
 
 from __future__ import annotations
 
+import contextlib
+import importlib.metadata
 import json
 import math
+import os
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from numbers import Real
+from datetime import UTC, datetime
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -25,15 +29,19 @@ from semisvm.campaign import CampaignSummary
 from semisvm.decision import Estimate, OperatingPoint
 from semisvm.errors import shorten
 from semisvm.estimators.progress import RoundRecord
+from semisvm.tables.operating import pair_of_costs
+
+if TYPE_CHECKING:
+    from semisvm.tables.training import Training
 
 VERSION = 3
+MOST_SCORES = 2_000  # of unlabeled rows, to show what is accepted of them (to about 1%)
+PACKAGES = ("semisvm", "numpy", "scipy", "scikit-learn", "numba", "pandas", "pyarrow", "skops")
 
 
 @dataclass(frozen=True)
 class FeatureSummary:
-    """Name and type (number, category, date, text) of one column that the model uses, and a
-    remark on it.
-    """
+    """Name and type of a column that the model uses, and a remark on it."""
 
     name: str
     type: str
@@ -74,9 +82,7 @@ class DataSummary:
 
 @dataclass(frozen=True)
 class MethodSummary:
-    """The method that was fitted, its name in the literature, why it was chosen, and its
-    parameters.
-    """
+    """The method that was fitted, its name in the literature, why, and its parameters."""
 
     name: str
     paper_name: str
@@ -134,32 +140,23 @@ class Comparison:
     baseline: str = "supervised"
 
     def shown(self, method: MethodResult) -> Estimate:
-        """Return the merit of a method as people read it: a cost with its own sign, never
-        "-0.000".
-        """
+        """Return the merit of a method as people read it: a cost with its own sign."""
         value, low, high = method.merit
-        return (
-            Estimate(0.0 - value, 0.0 - high, 0.0 - low) if self.measure == "cost" else method.merit
-        )
+        if self.measure != "cost":
+            return method.merit
+        return Estimate(0.0 - value, 0.0 - high, 0.0 - low)
 
     def __repr__(self) -> str:
         lines = [f"{'method':<20}{self.measure:>18}   gain over {self.baseline} (90%)"]
-        for one in self.methods:
-            gap = one.difference
-            gain = (
-                ""
-                if one.name == self.baseline
-                else f"{gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
-            )
-            mark = "   chosen" if one.name == self.chosen else ""
-            lines.append(f"{one.name:<20}{self.shown(one).value:>18.3f}   {gain}{mark}".rstrip())
-        return "\n".join(
-            [
-                *lines,
-                *(f"{name} was left out: {why}" for name, why in self.left_out.items()),
-                self.verdict,
-            ]
-        )
+        for method in self.methods:
+            gap = method.difference
+            gain = f"{gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
+            gain = "" if method.name == self.baseline else gain
+            mark = "   chosen" if method.name == self.chosen else ""
+            merit = self.shown(method).value
+            lines.append(f"{method.name:<20}{merit:>18.3f}   {gain}{mark}".rstrip())
+        lines += [f"{name} was left out: {why}" for name, why in self.left_out.items()]
+        return "\n".join([*lines, self.verdict])
 
     def _repr_html_(self) -> str:
         from semisvm.tables.notebook import comparison_html
@@ -169,9 +166,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A row worth labeling: its number in the file (from 1), its score, its predicted label, its
-    cells.
-    """
+    """A row worth labeling: its number (from 1), score, predicted label and cells."""
 
     row: int
     score: float
@@ -263,9 +258,7 @@ class FitSummary:
 
     @property
     def reached(self) -> bool:
-        """Whether the target is reached as far as the labels can tell; a target that was not
-        measured is not.
-        """
+        """Whether the target is reached as far as the labels can tell."""
         if self.was_refused:
             return False
         if self.positives_only is not None:
@@ -285,7 +278,7 @@ class FitSummary:
     def as_dict(self) -> dict[str, Any]:
         """Return the summary as plain JSON values, with the version of this format."""
         return {"version": VERSION} | {
-            one.name: plain_json(getattr(self, one.name)) for one in fields(self)
+            part.name: plain_json(getattr(self, part.name)) for part in fields(self)
         }
 
     def to_json(self) -> str:
@@ -314,20 +307,122 @@ class FitSummary:
         return cls.from_dict(json.loads(text))
 
 
-def plain_json(value: Any) -> Any:
-    """Return a value as JSON can hold it: dataclasses become dictionaries, NaN and infinities
-    become None.
+# ---- made ----
+
+
+def summarize(
+    training: Training,
+    method: MethodSummary,
+    estimator: Any,
+    costs: Any = None,
+    profiles: dict[str, ColumnProfile] | None = None,
+    **rest: Any,
+) -> FitSummary:
+    """Return the summary of a fit, or of an evaluation; `costs` as in `Settings`, `rest` are
+    other fields (comparison, notes, scores).
     """
+    classes = training.classes.names
+    pair = pair_of_costs(costs, classes)
+    return FitSummary(
+        title=f"{training.target} in {training.name}",
+        created=now(),
+        data=DataSummary(
+            name=training.name,
+            rows=len(training.codes),
+            labeled=training.n_labeled,
+            unlabeled=training.n_unlabeled,
+            target=training.target,
+            features=tuple(FeatureSummary(*feature) for feature in training.features()),
+            left_out=dict(training.left_out),
+            class_counts=training.class_counts,
+            profiles=profiles or {},
+        ),
+        classes=classes,
+        positive=classes[1] if len(classes) == 2 else None,
+        method=method,
+        costs=None if pair is None else ErrorCosts(*pair),
+        rounds=tuple(getattr(estimator, "history_", ())),
+        guard=plain_json(getattr(estimator, "guard_", None)),
+        versions=installed_versions(),
+        machine=describe_machine(),
+        **rest,
+    )
+
+
+def sample_scores(
+    labeled: np.ndarray,
+    sign: np.ndarray,
+    level: str,
+    unlabeled: np.ndarray,
+    n_unlabeled: int | None = None,
+) -> ScoreSample:
+    """Return scores of labeled rows with their signs, and of unlabeled rows, at most MOST_SCORES
+    drawn at random.
+
+    `n_unlabeled` is how many unlabeled rows there are, where only some of them were scored.
+    """
+    n_unlabeled = len(unlabeled) if n_unlabeled is None else n_unlabeled
+    if len(unlabeled) > MOST_SCORES:
+        unlabeled = np.random.default_rng(0).choice(unlabeled, MOST_SCORES, replace=False)
+    signs = tuple(int(value) for value in sign)
+    return ScoreSample(
+        tuple(labeled.tolist()), signs, level, tuple(np.sort(unlabeled).tolist()), n_unlabeled
+    )
+
+
+def parameters_of(estimator: Any) -> dict[str, Any]:
+    """Return parameters that differ from their defaults or that people ask about."""
+    parameters = estimator.get_params(deep=False)
+    defaults = type(estimator)().get_params(deep=False)
+    shown = {"C", "kernel", "gamma", "C_unlabeled"}
+    hidden = {"cache_size", "unlabeled", "columns"}
+    chosen = {k: v for k, v in parameters.items() if k in shown or v is not defaults[k]}
+    settled = {name: getattr(estimator, f"{name}_", None) for name in ("C", "gamma")}
+    chosen |= {name: value for name, value in settled.items() if value is not None}
+    return {name: value for name, value in chosen.items() if name not in hidden}
+
+
+def now() -> str:
+    """Return the time, for people."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def installed_versions() -> dict[str, str]:
+    """Return the versions of the installed packages that a fit depends on."""
+    versions = {}
+    for name in PACKAGES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions[name] = importlib.metadata.version(name)
+    return versions
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return what the fit ran on."""
+    from semisvm.kernels.threads import n_threads
+
+    system = {"python": platform.python_version(), "system": platform.platform(terse=True)}
+    return system | {
+        "processor": platform.machine(),
+        "cores": os.cpu_count() or 1,
+        "threads": n_threads(),
+    }
+
+
+# ---- as JSON ----
+
+
+def plain_json(value: Any) -> Any:
+    """Return a value as JSON can hold it; NaN and infinities become None."""
     if hasattr(value, "as_dict"):
         return plain_json(value.as_dict())
     if hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
-        return {one.name: plain_json(getattr(value, one.name)) for one in fields(value)}
+        return {part.name: plain_json(getattr(value, part.name)) for part in fields(value)}
     if hasattr(value, "_asdict"):
         return plain_json(value._asdict())
     if isinstance(value, Mapping):
-        return {str(key): plain_json(one) for key, one in value.items()}
+        return {str(key): plain_json(part) for key, part in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
-        return [plain_json(one) for one in value]
+        return [plain_json(part) for part in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
@@ -336,23 +431,19 @@ def plain_json(value: Any) -> Any:
 
 
 def _read_fields(kind: Any, values: Mapping[str, Any], where: str) -> Any:
-    """Make a dataclass or named tuple of plain JSON values; entries that are no fields of it are
-    left out.
-    """
+    """Make a dataclass or named tuple of plain JSON values; other entries are left out."""
     hints = get_type_hints(kind)
     return kind(
         **{
-            name: _read_as(hints[name], one, f"{where}.{name}")
-            for name, one in values.items()
+            name: _read_as(hints[name], value, f"{where}.{name}")
+            for name, value in values.items()
             if name in hints
         }
     )
 
 
 def _read_as(hint: Any, value: Any, where: str) -> Any:
-    """Return a plain JSON value as its type hint says, null for a number as NaN; ValueError
-    where it can't be that.
-    """
+    """Return a plain JSON value as its type hint says, null as NaN; else ValueError."""
     outer = get_origin(hint) or hint
     inner = get_args(hint)
     if outer is Any:
@@ -360,26 +451,19 @@ def _read_as(hint: Any, value: Any, where: str) -> Any:
     if outer is UnionType:  # something, or None
         return None if value is None else _read_as(inner[0], value, where)
     if outer is tuple and isinstance(value, list | tuple):
-        return tuple(_read_as(inner[0], one, where) for one in value)
+        return tuple(_read_as(inner[0], part, where) for part in value)
     if isinstance(value, dict) and (is_dataclass(outer) or hasattr(outer, "_fields")):
-        return (
-            outer.from_dict(value)
-            if hasattr(outer, "from_dict")
-            else _read_fields(outer, value, where)
-        )
+        if hasattr(outer, "from_dict"):
+            return outer.from_dict(value)
+        return _read_fields(outer, value, where)
     if outer is dict and isinstance(value, dict):
-        return {name: _read_as(inner[1], one, where) for name, one in value.items()}
-    if outer is float and (
-        value is None or (isinstance(value, Real) and not isinstance(value, bool))
-    ):
-        return math.nan if value is None else float(value)
-    if outer in (str, bool) and isinstance(value, outer):
+        return {name: _read_as(inner[1], part, where) for name, part in value.items()}
+    if outer is float and value is None:
+        return math.nan
+    if outer is float and type(value) in (int, float):
+        return float(value)
+    if outer in (str, bool) and type(value) is outer:
         return value
-    if (
-        outer is int
-        and isinstance(value, int)
-        and not isinstance(value, bool)
-        and abs(value) < 2**62
-    ):
+    if outer is int and type(value) is int and abs(value) < 2**62:
         return value
     raise ValueError(f"{where} is {shorten(str(value))}, which is not of its type")

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,11 +33,8 @@ from semisvm.errors import counted, fault
 from semisvm.estimators import Method
 from semisvm.labels import encode
 from semisvm.matrices import is_frame, is_sparse_matrix
-from semisvm.tables.classes import Classes
+from semisvm.tables.classes import Classes, label_texts
 from semisvm.tables.methods import Settings, shape_for, takes_columns
-
-if TYPE_CHECKING:
-    from semisvm.tables.partition_rows import Pool
 
 Encoder = TableEncoder | MatrixEncoder
 
@@ -66,9 +63,8 @@ class Training:
     )  # (n,) the class of each row as an index into `classes.names`, -1 for unlabeled rows
     classes: Classes  # of two, the second is the positive class
     notes: list[str] = field(default_factory=list)  # what was noticed while reading
-    at_random: np.ndarray | None = (
-        None  # (n,) which rows, if labeled, were labeled as a random sample; None: all
-    )
+    # (n,) which rows, if labeled, were labeled as a random sample; None: all
+    at_random: np.ndarray | None = None
     left_out: dict[str, str] = field(default_factory=dict)  # columns that are not used, and why
     remarks: dict[str, str] = field(
         default_factory=dict
@@ -217,9 +213,7 @@ class RowForms:
         """Return the rows as the method takes them."""
         if not takes_columns(method):
             return shape_for(method, self.form(settings.view))
-        if not isinstance(self.rows, Columns):
-            return self.form()
-        return self.rows if self._kept is None else self.rows[self._kept]
+        return self._taken() if isinstance(self.rows, Columns) else self.form()
 
     def encoder_for(self, method: Method, settings: Settings) -> Encoder | None:
         """Return what encodes the rows for the method; None where it prepares columns itself."""
@@ -231,67 +225,29 @@ class RowForms:
         """Return the mean length of the text in a row."""
         if not isinstance(self.rows, Columns):
             return 0.0
-        rows = self.rows if self._kept is None else self.rows[self._kept]
-        texts = rows.of_type("text").values()
+        texts = self._taken().of_type("text").values()
         return sum(float(np.mean([len(text) for text in cells])) for cells in texts)
+
+    def _taken(self) -> Any:
+        return self.rows if self._kept is None else self.rows[self._kept]
 
     def candidates(self) -> list[str]:
         """Return the views that may be better than the standard one for these rows."""
         if not isinstance(self.rows, Columns):
             X = self.form()
             return [] if is_sparse_matrix(X) or not _is_skewed(X) else [QUANTILES]
-        rows = self.rows if self._kept is None else self.rows[self._kept]
+        rows = self._taken()
         views = [LETTERS, LATENT] if rows.of_type("text") else []
         if rows.of_type("number") and _is_skewed(rows.numbers):
             views.append(QUANTILES)
         return views
 
 
-class FolderForms(RowForms):
-    """The sampled rows of a folder. Only the standard view is tried: it keeps the passes over all
-    rows short.
-    """
-
-    def candidates(self) -> list[str]:
-        """Return nothing: the standard view is the only one."""
-        return []
-
-
-@dataclass
-class FolderTraining(Training):
-    """What is known of a folder: `rows` and `codes` are those of the sample, the counts are
-    those of all rows.
-    """
-
-    counts: np.ndarray = field(default_factory=lambda: np.empty(0))
-    n_rows: int = 0
-    pool: Pool | None = None
-
-    @property
-    def n_labeled(self) -> int:
-        return int(self.counts.sum())
-
-    @property
-    def n_unlabeled(self) -> int:
-        return self.n_rows - self.n_labeled
-
-    @property
-    def class_counts(self) -> dict[str, int]:
-        """Labeled rows per class; where only some of them were drawn at random, these, in the
-        sample.
-        """
-        if self.at_random is not None:
-            return super().class_counts
-        return dict(zip(self.classes.names, self.counts.astype(int).tolist(), strict=True))
-
-    @property
-    def has_all_labels(self) -> bool:
-        """Whether all labeled rows are in the sample."""
-        return int((self.codes >= 0).sum()) == self.n_labeled
-
-    def views(self) -> RowForms:
-        """Return the sampled rows in the form that all rows have."""
-        return FolderForms(self.rows)
+def draw_rows(rows: np.ndarray, most: int, seed: int = 0) -> np.ndarray:
+    """Return at most `most` of these rows, drawn at random, in their order."""
+    if len(rows) <= most:
+        return rows
+    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
 
 
 def take_rows(X: Any, rows: Any) -> Any:
@@ -335,21 +291,36 @@ def read_ways(path: Path, column: str, texts: list[str], *, must_be: bool) -> np
     return np.array([words in ("", AT_RANDOM) for words in texts], dtype=bool)
 
 
-def say_blank(n_blank: int) -> list[str]:
-    """Say how many rows have neither a label nor a feature: spreadsheets write such rows below
-    their tables.
+def find_ways(
+    path: Path, frame: Any, names: Collection[str], *, must_be: bool
+) -> tuple[str | None, np.ndarray | None]:
+    """Return the first of these columns that says how rows were drawn, and which rows are drawn
+    at random; None where no column says it.
     """
+    for name in names:
+        texts = label_texts(frame[name])
+        if any(texts) or must_be:
+            at_random = read_ways(path, name, texts, must_be=must_be)
+            if at_random is not None:
+                return name, at_random
+    return None, None
+
+
+def say_blank(n_blank: int) -> list[str]:
+    """Say how many rows have neither a label nor a feature."""
     return [f"Left out: {counted(n_blank, 'row')} without any value."] if n_blank else []
 
 
-def say_chosen(n_chosen: int, n_seen: int, n_labeled: int) -> list[str]:
-    """Say how many of `n_labeled` labeled rows were not drawn at random, where `n_chosen` of
-    `n_seen` were not.
+def say_chosen(codes: np.ndarray, at_random: np.ndarray, n_labeled: int | None = None) -> list[str]:
+    """Say how many labeled rows were not drawn at random; `n_labeled` is how many labels there
+    are where the rows are a sample.
     """
+    n_seen = int((codes >= 0).sum())
+    n_chosen = int(((codes >= 0) & ~at_random).sum())
     if not n_chosen:
         return []
     n = counted(n_chosen, "labeled row")
-    if n_seen < n_labeled:
+    if n_labeled is not None and n_seen < n_labeled:
         n = f"about {round(n_labeled * n_chosen / n_seen):,} of {counted(n_labeled, 'labeled row')}"
     return [
         f"Not drawn at random: {n}. Such rows train, but no threshold is set on them and nothing is"
