@@ -10,8 +10,8 @@
 
 A ```python block runs after the blocks before it on its page, in an empty folder, with warnings as
 errors; a reader who copies them into an empty file gets the same. If a ```text block follows
-directly, it is what the block prints ("..." stands for anything). If a picture in plots/ follows,
-the block draws it. Blocks named ```py are sketches and do not run.
+directly, it is what the block prints. If a picture in plots/ follows,
+also behind the end of a dropdown, the block draws it. Blocks named ```py are sketches and do not run.
 """
 
 from __future__ import annotations
@@ -25,11 +25,14 @@ import sys
 import tempfile
 import warnings
 from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
 from html.parser import HTMLParser
+from multiprocessing import get_context
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 DOCS = Path(__file__).resolve().parent
+sys.path.append(str(DOCS.parent / "tests"))  # browser.py
 BUILT = DOCS / "_build" / "html"
 
 # ---- code on pages ----
@@ -37,15 +40,15 @@ BUILT = DOCS / "_build" / "html"
 BLOCK = re.compile(
     r"^```python\n(?P<code>.*?)^```\n"
     r"(?:\s*^```text\n(?P<printed>.*?)^```\n)?"
-    r"(?:\s*^!\[[^\]]*\]\((?:docs/)?(?P<plot>plots/[\w.-]+)\))?",
+    r"(?:\s*^(?::::\n\s*)?!\[[^\]]*\]\((?:docs/)?(?P<plot>plots/[\w.-]+)\))?",
     re.DOTALL | re.MULTILINE,
 )
-ALIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def pages_with_code() -> list[Path]:
     """The pages, the README and AGENTS.md, if they have Python blocks."""
-    written = [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md", DOCS.parent / "AGENTS.md"]
+    written = sorted([*DOCS.glob("*.md"), *DOCS.glob("measured/*.md")])
+    written += [DOCS.parent / "README.md", DOCS.parent / "AGENTS.md"]
     return [page for page in written if "```python\n" in page.read_text(encoding="utf-8")]
 
 
@@ -81,7 +84,7 @@ def run_page(page: Path, writes_plots: bool = False) -> list[str]:
             return [f"{page.name}:{line}: {type(error).__name__}: {error}"]
         expected = block["printed"]
         if expected is not None and not doctest.OutputChecker().check_output(
-            expected, printed.getvalue(), ALIKE
+            expected, printed.getvalue(), doctest.NORMALIZE_WHITESPACE
         ):
             return [f"{page.name}:{line}: prints\n{printed.getvalue()}instead of\n{expected}"]
         wrong = block["plot"] and keep_plot(block["plot"], writes_plots)
@@ -90,14 +93,19 @@ def run_page(page: Path, writes_plots: bool = False) -> list[str]:
     return []
 
 
-def check_code(*pages: Path, writes_plots: bool = False) -> list[str]:
-    """Run all pages, or these, each in an empty folder."""
+def run_alone(page: Path, writes_plots: bool) -> list[str]:
+    """Run a page in an empty folder."""
     os.environ.setdefault("MPLBACKEND", "agg")
-    wrong = []
-    for page in [page.resolve() for page in pages] or pages_with_code():
-        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-            wrong += run_page(page, writes_plots)
-    return wrong
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        return run_page(page, writes_plots)
+
+
+def check_code(*pages: Path, writes_plots: bool = False) -> list[str]:
+    """Run all pages, or these, on all cores."""
+    chosen = [page.resolve() for page in pages] or pages_with_code()
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        wrong = pool.map(run_alone, chosen, [writes_plots] * len(chosen))
+        return [complaint for complaints in wrong for complaint in complaints]
 
 
 def write_plots(*pages: Path) -> list[str]:
@@ -183,56 +191,54 @@ CUT = """
 """
 
 
-def open_pages(tab, pages: list[Path], name: str, folder: Path | None) -> list[str]:
-    """Open the pages one after the other in a tab and return what went wrong."""
+def open_pages(name: str, browser_path: str, folder: Path | None) -> list[str]:
+    """Open all pages one after the other at one width, and return what went wrong."""
+    from playwright.sync_api import sync_playwright
+
+    import browser
+
     wrong: list[str] = []
-    tab.on("console", lambda said: said.type == "error" and wrong.append(f"{tab.url}: {said.text}"))
-    tab.on("pageerror", lambda error: wrong.append(f"{tab.url}: {error}"))
-    tab.on("requestfailed", lambda request: wrong.append(f"{tab.url}: {request.url} failed"))
-    for path in pages:
-        place = path.relative_to(BUILT).as_posix()
-        tab.goto(path.as_uri())
-        if tab.evaluate(SIDEWAYS) > 1:
-            wrong.append(f"{place} ({name}): scrolls sideways by {tab.evaluate(SIDEWAYS)} px")
-        cut = tab.evaluate(CUT)
-        if cut:
-            wrong.append(
-                f"{place} ({name}): {len(cut)} texts are cut at the right edge, the first:"
-                f" {cut[0]!r}"
-            )
-        if folder is not None:
-            tab.screenshot(
-                path=folder / f"{place.replace('/', '--').removesuffix('.html')}-{name}.png"
-            )
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(
+            executable_path=browser_path,
+            args=browser.ARGUMENTS,
+            env=browser.environment(browser_path),
+        )
+        tab = running.new_page(viewport={"width": WIDTHS[name], "height": 900})
+        tab.on("console", lambda m: m.type == "error" and wrong.append(f"{tab.url}: {m.text}"))
+        tab.on("pageerror", lambda error: wrong.append(f"{tab.url}: {error}"))
+        tab.on("requestfailed", lambda request: wrong.append(f"{tab.url}: {request.url} failed"))
+        for path in built_pages():
+            place = path.relative_to(BUILT).as_posix()
+            tab.goto(path.as_uri())
+            beyond = tab.evaluate(SIDEWAYS)
+            if beyond > 1:
+                wrong.append(f"{place} ({name}): scrolls sideways by {beyond} px")
+            cut = tab.evaluate(CUT)
+            if cut:
+                wrong.append(f"{place} ({name}): {len(cut)} texts are cut, the first: {cut[0]!r}")
+            if folder is not None:
+                file = f"{place.replace('/', '--').removesuffix('.html')}-{name}.png"
+                tab.screenshot(path=folder / file)
+        running.close()
     return wrong
 
 
 def check_browser(folder: Path | None = None) -> list[str]:
-    """Open every page; report errors of the console, requests that fail, and pages that scroll
-    sideways.
+    """Open every page at both widths; report errors of the console, requests that fail, and pages
+    that scroll sideways.
     """
-    from playwright.sync_api import sync_playwright
-
-    sys.path.insert(0, str(DOCS.parent / "tests"))
     import browser
 
-    found = browser.find()
-    if found is None:
+    browser_path = browser.find()
+    if browser_path is None:
         print(f"skipped: {browser.NONE}")
         return []
-    pages = built_pages()
-    wrong: list[str] = []
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(
-            executable_path=found, args=browser.ARGUMENTS, env=browser.environment(found)
-        )
-        for name, width in WIDTHS.items():
-            wrong += open_pages(
-                running.new_page(viewport={"width": width, "height": 900}), pages, name, folder
-            )
-        running.close()
-    print(f"{len(pages)} pages at {' and '.join(f'{width} px' for width in WIDTHS.values())}")
-    return wrong
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        n_widths = len(WIDTHS)
+        wrong = list(pool.map(open_pages, WIDTHS, [browser_path] * n_widths, [folder] * n_widths))
+    print(f"{len(built_pages())} pages at {' and '.join(f'{w} px' for w in WIDTHS.values())}")
+    return [complaint for complaints in wrong for complaint in complaints]
 
 
 if __name__ == "__main__":

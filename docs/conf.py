@@ -243,7 +243,7 @@ def object_of(code, page):
     if match is None:
         return None
     name = match[1]
-    if name[0].isupper() and name != name.upper():
+    if name[0].isupper():
         full = OF_SEMISVM.get(name) or OF_SKLEARN.get(name)
     else:
         full = name if name in public_names_in_full else None
@@ -348,23 +348,6 @@ def skip_inherited(app, what, name, value, skip, options):
     return True if not home.startswith("semisvm") else None
 
 
-def list_other_pages(app, name, source):
-    """Put the pages that no list names at the end of the list of "Measured", so that none is out
-    of reach.
-    """
-    if name == "measured":
-        listed = [*LISTS, "api"]  # api is in the list of the reference
-        for page in LISTS:
-            text = (HERE / f"{page}.md").read_text(encoding="utf-8")
-            listed += re.findall(r"^[\w-]+$", text, re.MULTILINE)
-        others = sorted({page.stem for page in HERE.glob("*.md")} - set(listed))
-        source[0] = source[0].replace("contributing\n", "\n".join(["contributing", *others, ""]))
-
-
-LISTS = ("index", "guide", "measured")
-
-
 def setup(app):
     app.connect("autodoc-skip-member", skip_inherited)
-    app.connect("source-read", list_other_pages)
     app.connect("doctree-read", link_names)

@@ -22,7 +22,7 @@ precision, F1, and whether floors are kept (precision 0.8, recall 0.9), with the
 `semisvm` told beforehand.
 
 Writes OUT/records.jsonl (one line per set, draw and method) and OUT/page.md (the tables of
-docs/practitioner.md).
+docs/measured/practitioner.md).
 """
 
 from __future__ import annotations

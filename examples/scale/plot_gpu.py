@@ -6,7 +6,7 @@ How fast is a GPU?
 that were recorded on 15 and 16 November 2026: on one NVIDIA H200 (driver 580.159, CUDA 13.0, torch
 2.11, Triton 3.6); for semisvm on the CPU on 2 and on 16 cores of an Intel Xeon; for LIBSVM on an
 AMD EPYC, where Adult was stopped after 150 seconds. Measure your own machine by ``make bench-gpu``
-and ``make bench-cores``; :doc:`/gpu` and :doc:`/benchmarks` have all tables.
+and ``make bench-cores``; :doc:`/gpu` and :doc:`/measured/benchmarks` have all tables.
 """
 
 import matplotlib.pyplot as plt

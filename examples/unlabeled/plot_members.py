@@ -57,5 +57,4 @@ plt.show()
 # Gradient boosting learns from the same 20 labels and costs 1.6 points, which is why it is not in
 # the default. Their model knows more than your labels do: with it, the average is as good as that
 # model, and you did not have to know beforehand which of the two is better. The belief matters
-# little here. On tables, where such a source was far better than the average without it, 3 to 10
-# was better than 1 (:doc:`/auto`). The weight that a member got is in ``families_``.
+# little here (:doc:`/auto`). ``families_`` has the weight of each member.

@@ -1,1 +1,1 @@
-"""What campaigns promise and what they cost, measured: see docs/certify-measured.md."""
+"""What campaigns promise and what they cost, measured: see docs/measured/certify.md."""

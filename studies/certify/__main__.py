@@ -11,7 +11,7 @@
 `--supg CLONE` and `--bargain CLONE` name clones of stanford-futuredata/supg and ucbepic/BARGAIN;
 without them these columns stay empty. `--seeds N` runs per cell, `--jobs N` processes. SEMISVM_DATA names the
 data folder. Finished cells are kept in studies/certify/results (or `--out`) and are not run again;
-`--show` prints the tables without running anything. docs/certify-measured.md has them with date and
+`--show` prints the tables without running anything. docs/measured/certify.md has them with date and
 machine.
 """
 

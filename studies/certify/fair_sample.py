@@ -112,7 +112,7 @@ def one_run(check: str, case: str, X: np.ndarray, truth: np.ndarray, seed: int) 
 
 
 def main() -> None:
-    """Print the tables of docs/certify-measured.md."""
+    """Print the tables of docs/measured/certify.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--chosen", type=int, default=20)

@@ -1,23 +1,24 @@
-"""python -m studies.positive_unlabeled PART [--jobs N]: one part of the study, as a Markdown table.
+"""python -m studies.positive_unlabeled PART [--jobs N]: one part of the study, as Markdown tables.
 
     worlds    1,000 simulated worlds with known densities
     groups    worlds in which every customer has several rows
     bias      labeled positives that are not a random sample
-    draws     27 draws of three data sets, beside pulearn and simple methods (needs SEMISVM_DATA;
-              pip install pulearn)
+    draws     27 draws of three data sets, beside simple methods (needs SEMISVM_DATA)
     beside    six sets in their own units, three draws, beside NNPU and Elkan-Noto of pulearn
-    rare      the same sets with priors of 0.1 to 2%
+              (pip install pulearn)
+    rare      the sets of draws with priors of 0.1 to 2%
     text      two sets of documents
-    size      50 positives and 20,000 unlabeled rows
 
-docs/positive-unlabeled-measured.md has the tables with date and machine. ``--limit N`` runs the
-first N cells only.
+``--record`` writes the tables to results/PART.md; docs/measured/positive-unlabeled.md shows them.
+``--limit N`` runs the first N cells only.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,8 @@ from studies.harness.tables import markdown_table
 from studies.positive_unlabeled import beside, real, simulated
 
 PER_WORLD = 250
-OURS = ("ours", "SVC C=1", "SVC tuned", "logistic")
-PULEARN = ("Elkan-Noto", "weighted Elkan-Noto", "bagging", "nnPU, linear, prior known")
+METHODS = ("ours", "SVC C=1", "SVC tuned", "logistic")
+RESULTS = Path(__file__).parent / "results"
 PARTS: dict[str, tuple[Callable, list[tuple]]] = {
     "worlds": (
         simulated.judge_world,
@@ -42,7 +43,7 @@ PARTS: dict[str, tuple[Callable, list[tuple]]] = {
     "draws": (
         real.judge_draw,
         [
-            (name, n, seed, None, "all")
+            (name, n, seed, None, True)
             for n in (1000, 200, 50)
             for name in real.SETS
             for seed in real.SEEDS
@@ -55,7 +56,7 @@ PARTS: dict[str, tuple[Callable, list[tuple]]] = {
     "rare": (
         real.judge_draw,
         [
-            (name, n, seed, prior, "untuned")
+            (name, n, seed, prior, False)
             for prior in real.RARE_PRIORS
             for name in real.SETS
             for n in (50, 200)
@@ -65,7 +66,7 @@ PARTS: dict[str, tuple[Callable, list[tuple]]] = {
     "text": (
         real.judge_draw,
         [
-            (name, n, seed, None, "simple")
+            (name, n, seed, None, True)
             for name in real.TEXTS
             for n in (20, 50, 200)
             for seed in real.SEEDS
@@ -75,36 +76,38 @@ PARTS: dict[str, tuple[Callable, list[tuple]]] = {
 
 
 def main() -> None:
-    """Run one part and print its table."""
+    """Run one part and print its tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", choices=[*PARTS, "bias", "size"])
+    parser.add_argument("part", choices=[*PARTS, "bias"])
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=int)
-    asked = parser.parse_args()
-    print(describe_machine(), describe_versions())
-    if asked.part == "size":
-        print(real.time_size())
-        return
-    if asked.part == "bias":
-        print(
-            markdown_table(
-                ["slope", "certificate broken", "mean true recall"], simulated.tabulate_bias()
-            )
-        )
-        return
-    run, cells = PARTS[asked.part]
+    parser.add_argument("--record", action="store_true")
+    options = parser.parse_args()
+    if options.part == "bias":
+        head = ["slope", "certificate broken", "mean true recall"]
+        tables = [markdown_table(head, simulated.tabulate_bias())]
+    else:
+        tables = run_part(options.part, options.limit, options.jobs)
+    print(*tables, sep="\n\n")
+    if options.record:
+        RESULTS.mkdir(exist_ok=True)
+        about = [f"python -m studies.positive_unlabeled {options.part}", str(date.today())]
+        about += [str(describe_machine()), str(describe_versions())]
+        text = "\n\n".join(["\n".join(about), *tables]) + "\n"
+        (RESULTS / f"{options.part}.md").write_text(text, encoding="utf-8")
+
+
+def run_part(part: str, limit: int | None, n_jobs: int) -> list[str]:
+    """Run the cells of a part, and return its tables."""
+    run, cells = PARTS[part]
     records = list(
-        run_in_pool(
-            run, cells[: asked.limit], workers=asked.jobs, failed=lambda cell, why: {"failed": why}
-        )
+        run_in_pool(run, cells[:limit], workers=n_jobs, failed=lambda cell, why: {"failed": why})
     )
-    lost = [record["failed"] for record in records if "failed" in record]
-    lines = group_records([record for record in records if "line" in record])
-    for table in _TABLES[asked.part](lines):
-        print(table, end="\n\n")
-    print(f"{len(records)} cells, {len(lost)} failed.", *lost)
+    failures = [record["failed"] for record in records if "failed" in record]
+    print(f"{len(records)} cells, {len(failures)} failed.", *failures)
+    return _TABLES[part](group_records([record for record in records if "line" in record]))
 
 
 def group_records(records: Sequence[dict[str, Any]]) -> dict[Any, dict[str, float]]:
@@ -113,9 +116,7 @@ def group_records(records: Sequence[dict[str, Any]]) -> dict[Any, dict[str, floa
     for record in records:
         values = lines.setdefault(record["line"], {})
         for name, value in record.items():
-            if name.endswith("failed"):
-                print(record["line"], name, value)
-            elif name != "line":
+            if name != "line":
                 values.setdefault(name, []).append(float(value))
     return {
         line: {name: float(np.mean(v)) for name, v in values.items()}
@@ -142,7 +143,7 @@ def _tables_of_groups(lines: dict) -> list[str]:
     ]
 
 
-def _tables_of_draws(lines: dict, methods: Sequence[str] = OURS) -> list[str]:
+def _tables_of_draws(lines: dict) -> list[str]:
     about = [
         "data",
         "positives",
@@ -159,12 +160,12 @@ def _tables_of_draws(lines: dict, methods: Sequence[str] = OURS) -> list[str]:
         [name, str(n), *(f"{m[key]:.3g}" for key in names)] for (name, n, _), m in lines.items()
     ]
     second = [
-        [name, str(n), f"{m['prior']:.3g}", *(_cell(m, one) for one in methods)]
+        [name, str(n), f"{m['prior']:.3g}", *(_cell(m, one) for one in METHODS)]
         for (name, n, _), m in lines.items()
     ]
     return [
         markdown_table(about, first),
-        markdown_table(["data", "positives", "true prior", *methods], second),
+        markdown_table(["data", "positives", "true prior", *METHODS], second),
     ]
 
 
@@ -196,7 +197,7 @@ def _cell(means: dict[str, float], method: str) -> str:
 _TABLES: dict[str, Callable[[dict], list[str]]] = {
     "worlds": _tables_of_worlds,
     "groups": _tables_of_groups,
-    "draws": lambda lines: _tables_of_draws(lines, OURS + PULEARN),
+    "draws": _tables_of_draws,
     "beside": _tables_of_beside,
     "rare": _tables_of_draws,
     "text": _tables_of_draws,

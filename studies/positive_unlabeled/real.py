@@ -1,4 +1,4 @@
-"""Draws of real sets: our estimator beside pulearn, balanced machines and logistic regression.
+"""Draws of real sets: our estimator beside balanced SVMs and logistic regression.
 
 A draw: `order = default_rng(seed).permutation(n)`; the first min(5000, 0.3 n) rows are the test
 rows, the next min(3000, 0.55 of the rest) are unlabeled, and the first positives of what is left
@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, f1_score, precision_recall_curve, roc_auc_score
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
@@ -99,46 +97,6 @@ def simple_methods(seed: int) -> dict[str, Any]:
     }
 
 
-def pulearn_methods(
-    y: np.ndarray, gamma: float, seed: int, prior: float
-) -> dict[str, Callable[[], Any]]:
-    """The classifiers of pulearn around the same SVC, with the numbers of its documentation;
-    nnPU knows the prior.
-    """
-    from pulearn import (
-        BaggingPuClassifier,
-        ElkanotoPuClassifier,
-        NNPUClassifier,
-        WeightedElkanotoPuClassifier,
-    )
-
-    machine = SVC(gamma=gamma)
-    n_positive = int((y == 1).sum())
-    n_unlabeled = int((y != 1).sum())
-
-    def calibrated() -> Any:
-        return CalibratedClassifierCV(machine, ensemble=False, cv=3)
-
-    return {
-        "Elkan-Noto": lambda: ElkanotoPuClassifier(
-            calibrated(), hold_out_ratio=0.2, random_state=seed
-        ),
-        "weighted Elkan-Noto": lambda: WeightedElkanotoPuClassifier(
-            calibrated(),
-            labeled=n_positive,
-            unlabeled=n_unlabeled,
-            hold_out_ratio=0.2,
-            random_state=seed,
-        ),
-        "bagging": lambda: BaggingPuClassifier(
-            machine, n_estimators=15, max_samples=n_positive, random_state=seed, oob_score=False
-        ),
-        "nnPU, linear, prior known": lambda: make_pipeline(
-            StandardScaler(), NNPUClassifier(prior=prior, random_state=seed)
-        ),
-    }
-
-
 def scores_by(model: Any, X: Any) -> np.ndarray:
     """Scores by which the model ranks rows."""
     if hasattr(model, "decision_function"):
@@ -148,10 +106,10 @@ def scores_by(model: Any, X: Any) -> np.ndarray:
 
 
 def judge_draw(cell: tuple) -> dict[str, Any]:
-    """Everything that the tables say of one draw: set, positives, seed, prior or None, and which
-    others take part.
+    """Everything that the tables say of one draw: set, positives, seed, prior or None, and whether
+    the tuned SVM takes part.
     """
-    name, n_positive, seed, asked_prior, others = cell
+    name, n_positive, seed, asked_prior, is_tuned = cell
     X, y, X_test, truth, prior = draw(name, n_positive, seed, asked_prior)
     is_text = name in TEXTS
     began = time.process_time()
@@ -179,7 +137,7 @@ def judge_draw(cell: tuple) -> dict[str, Any]:
             for rows in (X, X_test)
         ]
         for method, fitted in simple_methods(seed).items():
-            if others == "untuned" and method == "SVC tuned":  # hours, with 10,000 unlabeled rows
+            if method == "SVC tuned" and not is_tuned:  # hours, with 10,000 unlabeled rows
                 continue
             fitted.fit(kernels[0], y)
             found |= _measures(
@@ -191,19 +149,6 @@ def judge_draw(cell: tuple) -> dict[str, Any]:
         found |= _measures(
             "logistic", truth, scores_by(linear, X_test), linear.predict(X_test) == 1
         )
-        for method, make in (
-            pulearn_methods(y, gamma, seed, prior) if others == "all" else {}
-        ).items():
-            try:
-                fitted = make().fit(X, y)
-                found |= _measures(
-                    method,
-                    truth,
-                    scores_by(fitted, X_test),
-                    np.asarray(fitted.predict(X_test)) == 1,
-                )
-            except (ValueError, ArithmeticError) as error:
-                found[f"{method}: failed"] = f"{type(error).__name__}: {error}"[:200]
     return found
 
 
@@ -216,24 +161,3 @@ def _measures(
         f"{method}: F1": float(f1_score(truth, accepted, zero_division=0)),
         f"{method}: best F1": best_f1(truth, scores),
     }
-
-
-def time_size() -> str:
-    """The seconds of a fit to 50 positives and 20,000 unlabeled rows of ten features."""
-    rng = np.random.default_rng(0)
-    is_positive = np.concatenate([np.ones(50, bool), rng.random(20_000) < 0.05])
-    X = rng.standard_normal((len(is_positive), 10))
-    X[:, :3] += 1.2 * is_positive[:, None]
-    y = np.where(np.arange(len(X)) < 50, 1, -1)
-    PositiveUnlabeledSVC().fit(X[:500], y[:500])  # compiles
-    began = time.perf_counter()
-    cpu = time.process_time()
-    model = PositiveUnlabeledSVC(random_state=0, device="cpu").fit(X, y)
-    seconds = time.perf_counter() - began
-    cpu = time.process_time() - cpu
-    auc = roc_auc_score(is_positive[50:], model.decision_function(X[50:]))
-    return (
-        f"{seconds:.1f} s of the clock, {cpu:.1f} s of CPU; AUC on the unlabeled rows {auc:.3f},"
-        f" weight {model.positive_weight_}, {len(model.support_)} support vectors, {model.n_iter_}"
-        " steps"
-    )

@@ -2,7 +2,7 @@
 slow workers.
 
     python -m studies.speed.cluster            # measures constants here, simulates, writes
-    docs/past-one-machine.svg
+    docs/measured/past-one-machine.svg
     python -m studies.speed.cluster --check    # also runs tasks that sleep on a real LocalCluster,
     for comparison
 
@@ -25,10 +25,10 @@ import numpy as np
 
 from semisvm.primal.dask_rows import FAN_IN, GROUP_BYTES
 
-TASK_SECONDS = 0.003  # of the scheduler, per task (docs/large-data-measured.md)
+TASK_SECONDS = 0.003  # of the scheduler, per task (docs/measured/large-data.md)
 NETWORK = 1.0e9  # bytes per second
 PASSES = {"supervised": 8, "transductive": 150}  # over all rows, as counted on 10^5 to 10^7 rows
-FIGURE = Path(__file__).parents[2] / "docs" / "past-one-machine.svg"
+FIGURE = Path(__file__).parents[2] / "docs" / "measured" / "past-one-machine.svg"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
     python -m studies.speed.cores --table --out FILE | python -m studies.speed.page cores
 
 replaces what stands between the lines `<!-- cores -->` and `<!-- /cores -->` of
-`docs/benchmarks.md`.
+`docs/measured/benchmarks.md`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 
 from studies.harness.machine import REPOSITORY
 
-PAGE = REPOSITORY / "docs" / "benchmarks.md"
+PAGE = REPOSITORY / "docs" / "measured" / "benchmarks.md"
 
 
 def put(page: str, name: str, text: str) -> str:

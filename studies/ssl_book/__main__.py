@@ -7,7 +7,7 @@ structure.
     three splits python -m studies.ssl_book --only secstr --workers 15
     python -m studies.ssl_book --page                            # print what is on record, run
     nothing
-    python -m studies.ssl_book --write docs/ssl-book.md          # ... and put the tables into the
+    python -m studies.ssl_book --write docs/measured/ssl-book.md          # ... and put the tables into the
     page
     python -m studies.ssl_book --means studies/ssl_book/results.json --measured "DATE, MACHINE"
     # ... keep the means

@@ -349,7 +349,7 @@ def test_a_recall_that_cannot_be_certified_says_how_many_positives_are_missing()
 
 
 def test_certificates_break_in_at_most_the_stated_share_of_worlds():
-    """200 worlds with known densities; docs/positive-unlabeled-measured.md has a thousand."""
+    """200 worlds with known densities; docs/measured/positive-unlabeled.md has a thousand."""
     broken = np.zeros(3)
     bound_holds = 0
     n_worlds = 200

@@ -62,28 +62,6 @@ def test_a_draw_that_some_method_has_not_run_on_is_left_out():
     assert few_labels.of_whole_draws(records) == records[:2]
 
 
-def test_the_page_says_how_often_ours_is_better(tmp_path, capsys, monkeypatch):
-    records = [
-        {
-            "set": name,
-            "labels": 20,
-            "draw": 0,
-            "method": method,
-            "precision": value,
-            "error": 1 - value,
-        }
-        for name, ours, theirs in (("german", 0.8, 0.7), ("wdbc", 0.9, 0.95), ("spectf", 0.7, 0.6))
-        for method, value in (("AutoSVC", ours), ("random forest", theirs))
-    ]
-    path = tmp_path / "records.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in records))
-    monkeypatch.setattr(sys, "argv", ["few_labels", "--out", str(path), "--page"])
-    few_labels.main()
-    told = capsys.readouterr().out
-    assert "| 20 | random forest | 0.750 | 2 / 1 | +0.050" in told
-    assert "| 20 | AutoSVC | 0.800 |" in told
-
-
 def few_records(draws=(0, 1)):
     sets_and_values = (
         ("german", 0.8, 0.7),
@@ -132,16 +110,6 @@ def test_means_of_few_labels_do_not_depend_on_the_order_of_records(tmp_path, cap
     )
 
 
-def test_a_page_of_few_labels_leaves_out_sets_that_ours_has_not_run_on():
-    records = [
-        one for one in few_records(draws=(0,)) if (one["set"], one["method"]) != ("wdbc", "AutoSVC")
-    ]
-    table = few_labels.page_of(few_labels.means_of(records), measure="error")[
-        "tables, mean share of wrong classes"
-    ]
-    assert "| 20 | random forest | 0.390 | 3 / 0 |" in table
-
-
 def test_the_cited_table_has_the_means_that_are_cited():
     """The best of the thirteen methods, chosen for each set: 27.0 and 12.8 on average."""
     for count, mean in ((10, 27.0), (100, 12.8)):
@@ -149,13 +117,6 @@ def test_the_cited_table_has_the_means_that_are_cited():
         columns = [[values[k] for values in CITED[count].values()] for k in range(len(NAMES))]
         best = [min(value for value in column if value is not None) for column in columns]
         assert np.mean(best) == pytest.approx(mean, abs=0.05)
-
-
-def test_the_book_s_tables_show_methods_without_autosvc():
-    records = [{"set": "bci", "labels": 10, "split": 0, "method": "SupervisedSVC", "error": 41.0}]
-    (table,) = ssl_book.book_tables(records).values()
-    assert table[0] == "| | bci | mean of 7 |"
-    assert table[-1] == "| SupervisedSVC | 41.00 |  |"
 
 
 def test_the_book_page_is_made_from_records(tmp_path, capsys, monkeypatch):

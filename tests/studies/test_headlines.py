@@ -16,7 +16,7 @@ def test_the_headlines_are_on_record():
 
 
 @pytest.mark.parametrize("name", SENTENCES)
-@pytest.mark.parametrize("place", ["README.md", "docs/results-in-short.md"])
+@pytest.mark.parametrize("place", ["README.md", "docs/measured/results.md"])
 def test_pages_say_the_headlines(place, name):
     assert SENTENCES[name] in " ".join(page(place).split())
 

@@ -2,21 +2,13 @@
 runs that resume.
 """
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from studies.harness.records import read_records, record_key
 from studies.papers import find_paper
 from studies.papers.drawings import STYLES, draw_figures
-from studies.papers.pages import render_page
 from studies.papers.psvm.settings import SETS
 from studies.papers.results import summarize_paper
 from studies.papers.tasks import Paper, cells_of
@@ -63,23 +55,6 @@ def test_every_table_names_the_four_sets_but_those_of_preferences():
             assert settings >= set(SETS)
 
 
-def test_a_variant_runs_with_the_parameters_it_is_named_for():
-    params = {
-        (t, line.method, line.mark): line.task.params
-        for t in TABLES
-        for line in TABLES[t].lines
-        if line.task
-    }
-    assert params["table-7", "PSVM-full", "best F1"]["calibration"] == "full"
-    assert params["table-8", "PSVM-rec", "literal rule"]["pool"] == "rebuild"
-    assert params["table-8", "PSVM-rec", "literal rule"]["adjust"] == "paper"
-    assert params["table-9", "PSVM-part-NA", ""]["adjust"] is None
-    assert params["table-9", "PSVM-full-NA", ""]["calibration"] == "full"
-    assert params["table-5", "PSVM", "best F1"]["calibration"] == "part"
-    assert params["table-3", "PSVM", "literal rule"]["min_precision"] == 0.7  # the last of the four
-    assert "min_recall" in params["table-4", "PSVM", "literal rule"]
-
-
 def test_tables_and_expectations_share_their_cells():
     judged = {
         cell.key
@@ -89,12 +64,6 @@ def test_tables_and_expectations_share_their_cells():
     }
     assert {cell.key for cell in cells_of(TABLES["expected"])} <= judged
     assert {cell.key for cell in cells_of(TABLES["figure-6"])} <= judged
-
-
-def test_mnist_is_repeated_four_times_and_runs_last():
-    cells = [cell for cell in cells_of(TABLES["table-5"], seeds=20) if cell.task.data == "mnist"]
-    assert max(cell.seed for cell in cells) == 3
-    assert all(cell.task.slow for cell in cells)
 
 
 def test_figure_6_has_a_bar_for_each_method_and_set_and_says_how_much_faster():
@@ -118,67 +87,3 @@ def test_figure_7_has_one_curve_per_set_and_says_whether_the_gain_falls(gain, fa
     assert (
         f"it falls on {falls} of 4 sets, and is positive at 100% of the points" in drawing.sentence
     )
-
-
-def test_the_page_has_the_gains_as_numbers_too():
-    page = render_page(FIGURES, results())
-    assert "| f1 | adult | ijcnn1 | mnist | protein |" in page
-    assert "| 5% labeled | 0.250 (0.000) | 0.250 (0.000) | 0.250 (0.000) | 0.250 (0.000) |" in page
-    assert "| 7.5% labeled | 0.225 (0.000) | 0.225 (0.000) |  | 0.225 (0.000) |" in page
-
-
-def reproduce(out, *arguments, data=None):
-    environment = {name: value for name, value in os.environ.items() if name != "SEMISVM_DATA"}
-    command = [
-        sys.executable,
-        "-m",
-        "studies.papers",
-        *arguments,
-        "--workers",
-        "1",
-        "--out",
-        str(out),
-    ]
-    return subprocess.Popen(
-        command + (["--data", str(data)] if data else []), env=environment, stdout=subprocess.PIPE
-    )
-
-
-def kill_and_resume(paper, out, n_before, *arguments, data=None):
-    """Kill a run after some records, run it again to its end, and return how often each cell
-    ran.
-    """
-    path = out / f"{paper}.jsonl"
-    with reproduce(out, paper, *arguments, data=data) as process:
-        for _ in range(6000):  # five minutes, on a busy machine
-            if path.exists() and path.read_bytes().count(b'"done"') >= n_before:
-                break
-            assert process.poll() is None, "ended before it could be killed"
-            time.sleep(0.05)
-        process.send_signal(signal.SIGKILL)
-    kept = read_records(path)
-    assert sum(record["outcome"] == "done" for record in kept) >= n_before
-    with reproduce(out, paper, *arguments, data=data) as process:
-        process.communicate(timeout=600)
-    after = read_records(path)
-    assert after[: len(kept)] == kept
-    return Counter(record_key(record) for record in after if record["outcome"] == "done")
-
-
-@pytest.mark.posix
-def test_cs4vm_killed_in_the_middle_goes_on_without_a_data_folder(tmp_path):
-    runs = kill_and_resume("cs4vm", tmp_path, 5, "table-2", "--quick", "--seeds", "6")
-    assert set(runs.values()) == {1}
-    assert len(runs) == 6 * 2 * 6  # Wdbc, which is bundled: six methods, two costs, six seeds
-    assert "Wdbc, cost 2" in Path(tmp_path / "cs4vm.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.data
-@pytest.mark.posix
-def test_psvm_killed_in_the_middle_goes_on(tmp_path, paper_data):
-    folder = tmp_path / "data"
-    (folder / "psvm").mkdir(parents=True)
-    (folder / "psvm" / "ijcnn1.libsvm.bz2").symlink_to(paper_data / "psvm" / "ijcnn1.libsvm.bz2")
-    runs = kill_and_resume("psvm", tmp_path / "out", 1, "table-9", "--seeds", "1", data=folder)
-    assert set(runs.values()) == {1}
-    assert len(runs) == 2  # the one set that is there: two variants

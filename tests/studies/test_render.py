@@ -4,7 +4,7 @@ import pytest
 
 from studies.harness.tables import markdown_table
 from studies.papers.compare import compare, find_worse, read_stored, store_verdicts
-from studies.papers.pages import format_number, line_cells, render_index, render_page
+from studies.papers.pages import render_index, render_page
 from studies.papers.results import Results, read_results, summarize_paper, write_results
 from studies.papers.tasks import Line, Paper, Reference, Table, Task
 from study_records import compare_records, done_record
@@ -76,27 +76,8 @@ def test_a_page_without_records_says_so():
     assert "No cell has run." in page
 
 
-def test_a_figure_without_published_numbers_has_one_column_per_method():
-    lines = tuple(
-        Line("timing", "100 rows", name, "accuracy", TASK) for name in ("SVM", "proposed")
-    )
-    page = render(Paper("tiny", "Nobody", (Table("timing", "seconds", lines),)), records(0.9))
-    assert (
-        "| accuracy | SVM | proposed |\n| --- | --- | --- |\n| 100 rows | 0.900 | 0.900 |" in page
-    )
-
-
 def test_bars_inside_cells_do_not_break_a_table():
     assert markdown_table(["a|b"], [["c|d"]]) == "| a\\|b |\n| --- |\n| c\\|d |"
-
-
-def test_numbers_read_as_their_measure_does():
-    assert format_number(0.12345, "accuracy") == "0.123"
-    assert format_number(60.0, "errors") == "60"
-    assert format_number(60.25, "errors") == "60.2"
-    assert format_number(0.00123456, "seconds") == "0.00123"
-    (one,) = compare_records(LINES[:1], records(0.9))
-    assert line_cells(one)[4] == "0.900"  # one seed has no spread
 
 
 def test_a_verdict_that_held_and_no_longer_does_is_found(tmp_path):
@@ -159,16 +140,6 @@ def test_results_read_from_their_file_are_those_that_were_written(tmp_path):
     (tmp_path / "new.json").write_text('{"version": 99}')
     with pytest.raises(ValueError, match="version 99"):
         read_results(tmp_path / "new.json")
-
-
-def test_columns_of_numbers_are_aligned_right():
-    table = markdown_table(["set", "seconds"], [["adult", "1.5"], ["a", "10.25"]], n_text=1)
-    assert table.splitlines() == [
-        "| set   | seconds |",
-        "| ----- | ------: |",
-        "| adult |     1.5 |",
-        "| a     |   10.25 |",
-    ]
 
 
 def test_a_table_may_explain_and_judge_what_is_made_from_many_cells():

@@ -43,7 +43,7 @@ from semisvm.errors import counted
 
 OTHER_RATE = "other rate"
 # with fewer, useful targets usually can't be certified (see the numbers in
-# docs/certify-measured.md)
+# docs/measured/certify.md)
 FEW_LABELS = 100
 
 

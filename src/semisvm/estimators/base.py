@@ -141,14 +141,14 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
         y : array-like of shape (n_samples,)
-            A label for each row, the marker `unlabeled` where there is none. Which tools of
-            scikit-learn take such a target: :doc:`/scikit-learn`.
+            The labels; `unlabeled` marks rows without a label. :doc:`/scikit-learn` lists the
+            scikit-learn tools that accept such a target.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row counts for; it multiplies C. A row of weight 0 is left out.
+            Weights of the rows: a weight of 2 equals duplicating the row, a weight of 0 removes it.
         sample_cost : array-like of shape (n_samples, ...), default=None
-            What errors on each row cost, in place of `costs`. (n_samples,): whatever its class.
-            (n_samples, n_classes): by the class that the row may be of, known or not. In three
-            dimensions, one matrix per row: [i, true class, predicted class].
+            The costs of errors on each row, instead of `costs`. Shape (n_samples,): for any class.
+            (n_samples, n_classes): by the true class of the row. (n_samples, n_classes, n_classes):
+            one matrix per row, [i, true class, predicted class].
 
         Returns
         -------

@@ -98,35 +98,34 @@ class ClusterSVC(BaseSVC):
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        What errors cost. A dictionary multiplies C for the rows of each class; every class must be
-        named. In a matrix, rows are true and columns predicted classes, in the order of `classes_`,
-        with zeros on the diagonal.
+        The costs of errors. A dictionary multiplies C for the rows of each class; every class must
+        be named. In a matrix, rows are true and columns predicted classes, in the order of
+        `classes_`, with zeros on the diagonal.
     class_weight : dict or "balanced", default=None
-        Multiplies C for the rows of each class, as in scikit-learn: finite numbers, 0 or more, not
-        all 0. The labeled rows of a class of weight 0 take no part in training.
+        Multiplies C for the rows of each class, as in scikit-learn. The labeled rows of a class of
+        weight 0 are not used in training.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        How more than two classes become binary problems: one per class against the rest, or one per
-        pair of classes. "auto" is "ovo" where every row of a binary problem has one of its two
-        classes, and "ovr" where unlabeled rows take part in every binary problem.
+        How more than two classes become binary problems: one per class against the rest ("ovr"), or
+        one per pair of classes ("ovo"). "auto" is "ovo" if all rows that are used have labels, and
+        "ovr" if unlabeled rows take part in every binary problem.
     unlabeled : int, float, str or None, default=-1
         The marker of rows without a label in y. Missing values and empty strings always mark them.
     tol : float, default=1e-3
         The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
         in float64.
     max_iter : int, default=None
-        Most solver steps for each binary problem, all its rounds together. None: until it has
-        converged.
+        Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Most seconds for the whole fit. None: no limit. The best model so far is kept when a limit
-        is reached.
+        Maximum number of seconds for the whole fit. None: no limit. When a limit is reached, the
+        best model so far is kept.
     cache_size : float, default=None
-        Megabytes for kernel rows, or for inner products of rows that a linear SVM in its primal
-        form keeps. None: half of the free memory. More is faster, less always works.
+        Megabytes for kernel rows, or for the inner products of rows that a linear SVM in its primal
+        form keeps. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
-        install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.
+        install 'semisvm[gpu]'``; "auto" uses a GPU if there is one and the rows are many.
     random_state : int, RandomState instance or None, default=None
-        Makes every random draw of the fit repeatable.
+        Seed of the random draws of the fit. Pass an int for reproducible results.
     verbose : bool, default=False
         Print progress.
 
@@ -185,9 +184,9 @@ class ClusterSVC(BaseSVC):
 
     Notes
     -----
-    A row of weight 2 is two rows, in kernel PCA, k-means, the votes of a cluster and the SVM. (The
-    folds of the search are dealt by rows: there it is one row that counts twice.) `max_iter` holds
-    for the last training and for each training of the search; `time_limit` for everything.
+    ``sample_weight=2`` equals duplicating the row in kernel PCA, k-means, the votes of a cluster
+    and the SVM, but not in the folds of the search for C. `max_iter` holds for each training,
+    `time_limit` for everything.
 
     The first record of `history_` is of the clustering: ``n_clusters``, clusters without labels
     (``n_without_labels``), the share of labeled rows that agree with their cluster (``agreement``),

@@ -100,29 +100,28 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
         makes it one-sided regression, in which each unlabeled row is given a class such that their
         estimated costs are least and the classes have the shares that `positive_fraction` says.
     class_weight : dict or "balanced", default=None
-        Multiplies C for the rows of each class, as in scikit-learn: finite numbers, 0 or more, not
-        all 0. The labeled rows of a class of weight 0 take no part in training.
+        Multiplies C for the rows of each class, as in scikit-learn. The labeled rows of a class of
+        weight 0 are not used in training.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        How more than two classes become binary problems: one per class against the rest, or one per
-        pair of classes. "auto" is "ovo" where every row of a binary problem has one of its two
-        classes, and "ovr" where unlabeled rows take part in every binary problem.
+        How more than two classes become binary problems: one per class against the rest ("ovr"), or
+        one per pair of classes ("ovo"). "auto" is "ovo" if all rows that are used have labels, and
+        "ovr" if unlabeled rows take part in every binary problem.
     unlabeled : int, float, str or None, default=-1
         The marker of rows without a label in y. Missing values and empty strings always mark them.
     tol : float, default=1e-3
         The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
         in float64.
     max_iter : int, default=None
-        Most solver steps for each binary problem, all its rounds together. None: until it has
-        converged.
+        Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Most seconds for the whole fit. None: no limit. The best model so far is kept when a limit
-        is reached.
+        Maximum number of seconds for the whole fit. None: no limit. When a limit is reached, the
+        best model so far is kept.
     cache_size : float, default=None
-        Megabytes for kernel rows, or for inner products of rows that a linear SVM in its primal
-        form keeps. None: half of the free memory. More is faster, less always works.
+        Megabytes for kernel rows, or for the inner products of rows that a linear SVM in its primal
+        form keeps. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
-        install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.
+        install 'semisvm[gpu]'``; "auto" uses a GPU if there is one and the rows are many.
     verbose : bool, default=False
         Print progress.
 
@@ -147,7 +146,7 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
         conditions; of fits in the primal form, the certified bound (objective - lower bound) /
         objective.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: its own, or the one that the fit gives it.
+        A label for every training row: the given one, or the one that the fit assigns.
     labeled_iter_ : ndarray of shape (n_samples,)
         The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
         predicted.
@@ -181,11 +180,10 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     ``changed``; the last is of the final SVM, with the number of ``opposite`` pieces it needed
     and of guesses that it ``contradicted``.
 
-    A row of weight 2 is two rows, unlabeled rows included: equal unlabeled rows are one row, with
-    their weights added up, before any is given a label. With a precomputed kernel, a kernel
-    function, costs of single rows or a primal solver, equal rows are not looked for. There copies
-    may get different labels where the share of positives ends between them, which a single row of
-    their weight can't.
+    ``sample_weight=2`` equals duplicating the row, labeled or not: equal unlabeled rows are merged,
+    and their weights added, before labels are assigned. With a precomputed kernel, a kernel
+    function, costs of single rows or a primal solver, equal rows are not merged, and copies may get
+    different labels.
 
     References
     ----------

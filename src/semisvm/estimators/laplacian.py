@@ -107,33 +107,32 @@ class LaplacianSVC(BaseSVC):
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        What errors cost. A dictionary multiplies C for the rows of each class; every class must be
-        named. In a matrix, rows are true and columns predicted classes, in the order of `classes_`,
-        with zeros on the diagonal.
+        The costs of errors. A dictionary multiplies C for the rows of each class; every class must
+        be named. In a matrix, rows are true and columns predicted classes, in the order of
+        `classes_`, with zeros on the diagonal.
     class_weight : dict or "balanced", default=None
-        Multiplies C for the rows of each class, as in scikit-learn: finite numbers, 0 or more, not
-        all 0. The labeled rows of a class of weight 0 take no part in training.
+        Multiplies C for the rows of each class, as in scikit-learn. The labeled rows of a class of
+        weight 0 are not used in training.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        How more than two classes become binary problems: one per class against the rest, or one per
-        pair of classes. "auto" is "ovo" where every row of a binary problem has one of its two
-        classes, and "ovr" where unlabeled rows take part in every binary problem.
+        How more than two classes become binary problems: one per class against the rest ("ovr"), or
+        one per pair of classes ("ovo"). "auto" is "ovo" if all rows that are used have labels, and
+        "ovr" if unlabeled rows take part in every binary problem.
     unlabeled : int, float, str or None, default=-1
         The marker of rows without a label in y. Missing values and empty strings always mark them.
     tol : float, default=1e-3
         The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
         in float64.
     max_iter : int, default=None
-        Most solver steps for each binary problem, all its rounds together. None: until it has
-        converged.
+        Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Most seconds for the whole fit. None: no limit. The best model so far is kept when a limit
-        is reached.
+        Maximum number of seconds for the whole fit. None: no limit. When a limit is reached, the
+        best model so far is kept.
     cache_size : float, default=None
-        Megabytes for kernel rows, or for inner products of rows that a linear SVM in its primal
-        form keeps. None: half of the free memory. More is faster, less always works.
+        Megabytes for kernel rows, or for the inner products of rows that a linear SVM in its primal
+        form keeps. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
-        install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.
+        install 'semisvm[gpu]'``; "auto" uses a GPU if there is one and the rows are many.
     verbose : bool, default=False
         Print progress.
 
@@ -162,7 +161,7 @@ class LaplacianSVC(BaseSVC):
     power_ : int
         The power of the Laplacian that was used.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: its own, or the one that the fit gives it.
+        A label for every training row: the given one, or the one that the fit assigns.
     labeled_iter_ : ndarray of shape (n_samples,)
         The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
         predicted.
@@ -191,9 +190,9 @@ class LaplacianSVC(BaseSVC):
 
     `cache_size` bounds the kernel matrix: where two of n^2 numbers do not fit, or would take
     longer, the columns of the deformed kernel come from conjugate gradients, which keep one matrix,
-    or compute its rows again in every step. `time_limit`: three quarters are for the price and the
-    deformed kernel, the rest is for the machine. Where there is no time for more, the best price so
-    far is used, or none, and `C_intrinsic_` is 0.
+    or compute its rows again in every step. Three quarters of `time_limit` are for the penalty and
+    the deformed kernel, the rest for the SVM. If the time is over, the best penalty so far is used,
+    or none, and `C_intrinsic_` is 0.
 
     The first record of `history_` is of the graph and the deformed kernel: ``nodes``, ``links``,
     ``components``, steps of conjugate gradients (``n_iter``) and their ``residual``, both 0 with a

@@ -84,7 +84,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         Most seconds for the whole fit. None: no limit. The parameters of the last iteration are
         kept.
     random_state : int, RandomState instance or None, default=None
-        Makes every random draw of the fit repeatable.
+        Seed of the random draws of the fit. Pass an int for reproducible results.
     verbose : bool, default=False
         Print progress.
 
@@ -103,7 +103,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         n_features) for "full", (n_features, n_features) for "tied", (n_components_in_all,) for
         "spherical".
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: its own, or the one that the fit gives it.
+        A label for every training row: the given one, or the one that the fit assigns.
     labeled_iter_ : ndarray of shape (n_samples,)
         The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
         predicted.
@@ -193,8 +193,8 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         X : array-like of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            A label for each row, the marker `unlabeled` where there is none. Which tools of
-            scikit-learn take such a target: :doc:`/scikit-learn`.
+            The labels; `unlabeled` marks rows without a label. :doc:`/scikit-learn` lists the
+            scikit-learn tools that accept such a target.
         sample_weight : array-like of shape (n_samples,), default=None
             How many rows each row counts for. A row of weight 0 is left out.
 

@@ -295,8 +295,8 @@ class SVCCV(SupervisedSVC):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
         y : array-like of shape (n_samples,)
-            A label for each row, the marker `unlabeled` where there is none. Which tools of
-            scikit-learn take such a target: :doc:`/scikit-learn`.
+            The labels; `unlabeled` marks rows without a label. :doc:`/scikit-learn` lists the
+            scikit-learn tools that accept such a target.
         sample_weight : array-like of shape (n_samples,), default=None
             How many rows each row counts for; it multiplies C. A row of weight 0 is left out. In
             the scores each held-out row counts once, as in `GridSearchCV`.

@@ -50,25 +50,25 @@ CLOSE_ENOUGH = 1e-6  # how far the objective of the weights may be from its mini
 class AutoSVC(
     OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEstimator
 ):
-    """The default for few labels and many unlabeled rows: nothing to choose, nothing to tune.
+    """Classifier for few labels and many unlabeled rows, with nothing to tune.
 
-    Rows may help in several ways: classes may be clusters, may lie along curved surfaces, or may
-    differ in directions in which all rows vary most. For each of these there are kernels that are
-    made from all rows. A least-squares SVM is trained on each, and the average that does best on
-    labeled rows left out is taken; `weights_` says what helped.
+    Unlabeled rows can help in several ways: classes may be clusters, may lie along curved surfaces,
+    or may differ in the directions in which all rows vary most. For each of these there are kernels
+    that are made from all rows. A least-squares SVM is trained on each kernel, and their scores are
+    averaged with the weights that do best on labels left out (`weights_`).
 
-    X may be a table, texts, or an array. The columns of a table are prepared here, and forests of
-    trees join the average; texts are read as words, as characters, and by their main topics. An
-    array is a table where its columns look like it (`columns`), and otherwise taken as it is. Rows
-    of a sparse matrix are scaled to length 1, as is usual for text.
+    X may be an array, a table, or texts. The columns of a table are encoded, and forests join the
+    average; texts are represented by words, characters and main topics. An array is treated as a
+    table if its columns look like those of a table (`columns`). Rows of a sparse matrix are scaled
+    to length 1, as is usual for text.
 
     Parameters
     ----------
     n_neighbors : tuple of int, default=(3, 15)
         How many nearest rows each row is linked to; one graph for each number.
     ridge : float, default=0.1
-        The ridge of the machines, as a multiple of the mean of the kernel's diagonal. More is
-        smoother.
+        The ridge of the SVMs, as a multiple of the mean of the kernel's diagonal. A larger ridge
+        gives smoother scores.
     prior_strength : float, default=0.5
         How strongly the weights are pulled toward the ones that the rows suggest without labels.
         The pull is worth about this many labels.
@@ -200,15 +200,15 @@ class AutoSVC(
 
     Notes
     -----
-    A row of weight 2 is two rows, exactly, also in kernels, leave-one-out scores, probabilities and
-    (whole numbers) thresholds, unless there are more than `max_rows` rows: these are drawn without
-    regard to their weights. In trees, prepared columns and the draw for a certificate it is not
-    exact. Rows of weight 0 are predicted like new rows.
+    ``sample_weight=2`` equals duplicating the row, also in kernels, leave-one-out scores,
+    probabilities and (whole weights) thresholds. It is not exact in trees, encoded columns and the
+    draw for a certificate, nor if there are more than `max_rows` rows, which are drawn without
+    regard to their weights. Rows of weight 0 are predicted like new rows.
 
-    The unlabeled rows do not always help. Rows without any structure are recognized and left to the
-    ordinary kernels; rows with a structure that has nothing to do with the classes are not, and
+    Unlabeled rows do not always help. Rows without any structure are recognized and left to the
+    ordinary kernels. A structure that has nothing to do with the classes is not recognized, and
     with very few labels the average can then be worse than `SupervisedSVC`. Two moons that touch
-    have 7 to 12% errors with few labels (docs/auto.md).
+    have 8 to 11% errors with few labels (docs/measured/ssl-book.md).
 
     References
     ----------
@@ -306,21 +306,20 @@ class AutoSVC(
         X : array-like, sparse matrix, DataFrame or array-like of str
             The rows: points, a table, or texts.
         y : array-like of shape (n_samples,)
-            A label for each row, the marker `unlabeled` where there is none. Which tools of
-            scikit-learn take such a target: :doc:`/scikit-learn`.
+            The labels; `unlabeled` marks rows without a label. :doc:`/scikit-learn` lists the
+            scikit-learn tools that accept such a target.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row counts for; it multiplies C. A row of weight 0 is left out.
+            Weights of the rows: a weight of 2 equals duplicating the row, a weight of 0 removes it.
         sample_cost : array-like of shape (n_samples, ...), default=None
-            What errors on each row cost, in place of `costs`. (n_samples,): whatever its class.
-            (n_samples, n_classes): by the class that the row may be of, known or not. In three
-            dimensions, one matrix per row: [i, true class, predicted class].
+            The costs of errors on each row, instead of `costs`. Shape (n_samples,): for any class.
+            (n_samples, n_classes): by the true class of the row. (n_samples, n_classes, n_classes):
+            one matrix per row, [i, true class, predicted class].
         random_sample : array-like of bool of shape (n_samples,), default=None
-            Which labels are a random sample of all rows. Labels that were chosen in another way,
-            for example because the model was in doubt, train, but they set no threshold and enter
-            no interval, audit or certificate. Entries of unlabeled rows do not matter. None: all
-            labels are said to be a random sample. This is checked where figures are measured on
-            them (`fair_sample_`): a `FairSampleWarning` says that they do not look like one, and no
-            certificate is given then. A mask is taken at its word.
+            Which labels are a random sample of all rows. Other labels, for example of rows that a
+            model was unsure of, are used for training, but not for thresholds, intervals, audits
+            and certificates. Entries of unlabeled rows are ignored. None: all labels. This is then
+            checked (`fair_sample_`): if they do not look like a random sample, a
+            `FairSampleWarning` is issued and no certificate is given. A mask is not checked.
 
         Returns
         -------

@@ -119,8 +119,8 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            A label for each row, the marker `unlabeled` where there is none. Which tools of
-            scikit-learn take such a target: :doc:`/scikit-learn`.
+            The labels; `unlabeled` marks rows without a label. :doc:`/scikit-learn` lists the
+            scikit-learn tools that accept such a target.
 
         Returns
         -------

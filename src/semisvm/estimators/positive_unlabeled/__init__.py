@@ -44,17 +44,17 @@ __all__ = ["PositiveUnlabeledSVC"]
 class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
     """Support vector classifier of labeled positives and unlabeled rows.
 
-    It assumes that **the labeled positives are a random sample of all positives**. Where the
-    positives that were found first are the easy ones, recall is lower than it says; the user guide
-    shows how to check this by labeling a few unlabeled rows at random.
+    It assumes that **the labeled positives are a random sample of all positives**. If the positives
+    that are easy to find were found first, the recall is lower than reported; the user guide shows
+    how to check this by labeling a few unlabeled rows at random.
 
-    Positives are weighed against unlabeled rows, with a weight that is chosen by the out-of-fold
-    AUC of the one against the other. The threshold is the one of the largest estimated F1, unless a
-    recall or a number of rows is asked for. Recall and lift can be certified. Precision is the
-    prior times the lift, so it is only stated where the prior is given.
+    The weight of positives relative to unlabeled rows is chosen by the out-of-fold AUC of the
+    former against the latter. The threshold has the largest estimated F1, unless a recall or a
+    number of rows is requested. Recall and lift can be certified. Precision is the prior times the
+    lift, so it is only reported if the prior is given.
 
-    Labeled negatives take part where there are some: of two labels in y the second is the positive.
-    Without unlabeled rows it is then the ordinary SVC.
+    Labeled negatives are used if there are some: of two labels in y the second is the positive one.
+    Without unlabeled rows it is then an ordinary SVC.
 
     Parameters
     ----------
@@ -111,19 +111,18 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
         in float64.
     max_iter : int, default=None
-        Most solver steps for each binary problem, all its rounds together. None: until it has
-        converged.
+        Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Most seconds for the whole fit. None: no limit. The best model so far is kept when a limit
-        is reached.
+        Maximum number of seconds for the whole fit. None: no limit. When a limit is reached, the
+        best model so far is kept.
     cache_size : float, default=None
-        Megabytes for kernel rows, or for inner products of rows that a linear SVM in its primal
-        form keeps. None: half of the free memory. More is faster, less always works.
+        Megabytes for kernel rows, or for the inner products of rows that a linear SVM in its primal
+        form keeps. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
-        install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.
+        install 'semisvm[gpu]'``; "auto" uses a GPU if there is one and the rows are many.
     random_state : int, RandomState instance or None, default=None
-        Makes every random draw of the fit repeatable.
+        Seed of the random draws of the fit. Pass an int for reproducible results.
     verbose : bool, default=False
         Print progress.
 
@@ -173,7 +172,7 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         conditions; of fits in the primal form, the certified bound (objective - lower bound) /
         objective.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: its own, or the one that the fit gives it.
+        A label for every training row: the given one, or the one that the fit assigns.
     labeled_iter_ : ndarray of shape (n_samples,)
         The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
         predicted.
@@ -322,9 +321,10 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
             Labels of a second class, negatives, are allowed. Which tools of scikit-learn take such
             a target: :doc:`/scikit-learn`.
         sample_weight : array-like of shape (n_samples,), default=None
-            A row of weight 2 equals two rows, for the SVM, folds, thresholds and intervals. Weights
-            that are not whole numbers, or above 10 on average, multiply C alone: folds, thresholds
-            and intervals then count each row once. A row of weight 0 is left out.
+            Weights of the rows: a weight of 2 equals duplicating the row, also for folds,
+            thresholds and intervals; a weight of 0 removes it. Weights that are not whole numbers,
+            or above 10 on average, only multiply C: folds, thresholds and intervals then count each
+            row once.
 
         Returns
         -------

@@ -41,12 +41,12 @@ NOT_HERE = (
 
 
 class PreferenceSVC(PreferenceMixin, BaseSVC):
-    """Support vector classifier that keeps a minimum precision or recall (PSVM), with unlabeled
+    """Support vector classifier that reaches a minimum precision or recall (PSVM), with unlabeled
     rows where they help.
 
-    Fitting gives scores and a threshold on them; `predict` accepts what is above the threshold.
-    `operating_point_` says what to expect of it, with intervals, and `audit_` what the threshold
-    and the unlabeled rows each contribute.
+    `fit` chooses a threshold on the scores; `predict` accepts rows above it. `operating_point_`
+    has the precision and recall to expect, with intervals, and `audit_` what the threshold and the
+    unlabeled rows each contribute.
 
     Parameters
     ----------
@@ -56,25 +56,23 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         The penalty of rows with soft labels. None: C, as in the paper. Costs multiply it too, by
         the label that a row is given.
     min_precision : float or dict {class: float}, default=None
-        The precision to keep, in (0, 1]: that of the second of two classes, or that of each of
-        several classes against the rest. Among the thresholds that keep every target, the one with
-        the best F1 is chosen; without a target, the one with the best F1 of all.
+        The minimum precision, in (0, 1]: of the second of two classes, or of each of several
+        classes against the rest. Among the thresholds that reach every target, the one with the
+        best F1 is chosen; without a target, the one with the best F1 of all.
     min_recall : float or dict {class: float}, default=None
-        The recall to keep. It can be combined with `min_precision`.
+        The minimum recall. It can be combined with `min_precision`.
     confidence : float, default=None
-        Ask for a certificate: with 0.9 the target holds with probability 90% over the draw of the
-        labels that are kept for it (`calibration_size` of all labels, used for nothing else). Where
-        they are too few, the operating point says how many labels it would take. Each of several
-        classes has its own certificate. None: no certificate.
+        Certify the target: with 0.9 it holds with probability 90% over the draw of the labels that
+        are held out for the certificate (`calibration_size` of all labels). If they are too few,
+        the operating point says how many labels are needed. Each of several classes has its own
+        certificate. None: no certificate.
     calibration_size : float, default=0.5
         The part of the labels that is kept for the certificate.
     probability : bool, default=False
-        Whether there is `predict_proba`. The threshold decides, so the most probable class is not
-        always the one that is predicted, which much of scikit-learn takes for granted: hence it has
-        to be asked for, before the fit or after it.
+        Whether to provide `predict_proba`; it can be changed after the fit. `predict` uses the
+        threshold, so the predicted class is not always the most probable one.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        What rows short of their margin are charged: the distance, or its square, which needs
-        ``kernel="linear"``. They are different SVMs, and neither is ever taken for the other.
+        The loss of rows inside the margin. The squared hinge needs ``kernel="linear"``.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
         returns the kernel matrix between them.
@@ -86,9 +84,9 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        What errors cost. A dictionary multiplies C for the rows of each class; every class must be
-        named. In a matrix, rows are true and columns predicted classes, in the order of `classes_`,
-        with zeros on the diagonal.
+        The costs of errors. A dictionary multiplies C for the rows of each class; every class must
+        be named. In a matrix, rows are true and columns predicted classes, in the order of
+        `classes_`, with zeros on the diagonal.
     unlabeled : int, float, str or None, default=-1
         The marker of rows without a label in y. Missing values and empty strings always mark them.
     solver : {"auto", "dual", "primal"}, default="auto"
@@ -100,19 +98,18 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
         in float64.
     max_iter : int, default=None
-        Most solver steps for each binary problem, all its rounds together. None: until it has
-        converged.
+        Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Most seconds for the whole fit. None: no limit. The best model so far is kept when a limit
-        is reached.
+        Maximum number of seconds for the whole fit. None: no limit. When a limit is reached, the
+        best model so far is kept.
     cache_size : float, default=None
-        Megabytes for kernel rows, or for inner products of rows that a linear SVM in its primal
-        form keeps. None: half of the free memory. More is faster, less always works.
+        Megabytes for kernel rows, or for the inner products of rows that a linear SVM in its primal
+        form keeps. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
-        install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.
+        install 'semisvm[gpu]'``; "auto" uses a GPU if there is one and the rows are many.
     random_state : int, RandomState instance or None, default=None
-        Makes every random draw of the fit repeatable.
+        Seed of the random draws of the fit. Pass an int for reproducible results.
     verbose : bool, default=False
         Print progress.
 
@@ -137,15 +134,15 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         conditions; of fits in the primal form, the certified bound (objective - lower bound) /
         objective.
     threshold_ : ndarray of shape (n_problems,)
-        The thresholds that are subtracted from the scores: `decision_function` is above 0 where a
-        class is accepted. With more than two classes the largest difference wins, even if several
-        classes accept the row or none does.
+        The thresholds that are subtracted from the scores: a row is accepted if `decision_function`
+        is above 0. With more than two classes the largest difference wins, even if several classes
+        or none accept the row.
     fair_sample_ : FairSampleCheck or None
         Whether the labels look like a random sample of all rows (`semisvm.check_fair_sample`); None
-        where there are no unlabeled rows to compare with, or where `random_sample` was given.
+        if there are no unlabeled rows, or if `random_sample` was given.
     operating_points_ : dict {class: OperatingPoint}
-        What each threshold is expected to give, with intervals; the positive class alone with two
-        classes. None for a class whose fit was stopped before it began.
+        Precision and recall to expect at each threshold, with intervals; with two classes, of the
+        positive class only. None for a class whose fit was stopped before it began.
     operating_point_ : OperatingPoint
         That of the positive class; only with two classes.
     audits_ : dict {class: dict {str: OperatingPoint}}
@@ -154,12 +151,11 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     audit_ : dict {str: OperatingPoint}
         That of the positive class; only with two classes.
     calibration_scores_ : dict {class: ndarray of shape (n_calibration,)}
-        The scores that each threshold was chosen on, in the order of `calibration_sign_`, which is
-        not that of the rows.
+        The scores that each threshold was chosen on, in the order of `calibration_sign_`.
     calibration_sign_ : dict {class: ndarray of shape (n_calibration,)}
         Whether these rows are of the class, +1 or -1.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: its own, or the one that the fit gives it.
+        A label for every training row: the given one, or the one that the fit assigns.
     labeled_iter_ : ndarray of shape (n_samples,)
         The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
         predicted.
@@ -292,19 +288,19 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
         y : array-like of shape (n_samples,)
-            A label for each row, the marker `unlabeled` where there is none. Which tools of
-            scikit-learn take such a target: :doc:`/scikit-learn`.
+            The labels; `unlabeled` marks rows without a label. :doc:`/scikit-learn` lists the
+            scikit-learn tools that accept such a target.
         sample_weight : array-like of shape (n_samples,), default=None
-            A row of weight 2 equals two rows, for the SVM, folds, thresholds and intervals. Weights
-            that are not whole numbers, or above 10 on average, multiply C alone: folds, thresholds
-            and intervals then count each row once. A row of weight 0 is left out.
+            Weights of the rows: a weight of 2 equals duplicating the row, also for folds,
+            thresholds and intervals; a weight of 0 removes it. Weights that are not whole numbers,
+            or above 10 on average, only multiply C: folds, thresholds and intervals then count each
+            row once.
         random_sample : array-like of bool of shape (n_samples,), default=None
-            Which labels are a random sample of all rows. Labels that were chosen in another way,
-            for example because the model was in doubt, train, but they set no threshold and enter
-            no interval, audit or certificate. Entries of unlabeled rows do not matter. None: all
-            labels are said to be a random sample. This is checked where figures are measured on
-            them (`fair_sample_`): a `FairSampleWarning` says that they do not look like one, and no
-            certificate is given then. A mask is taken at its word.
+            Which labels are a random sample of all rows. Other labels, for example of rows that a
+            model was unsure of, are used for training, but not for thresholds, intervals, audits
+            and certificates. Entries of unlabeled rows are ignored. None: all labels. This is then
+            checked (`fair_sample_`): if they do not look like a random sample, a
+            `FairSampleWarning` is issued and no certificate is given. A mask is not checked.
 
         Returns
         -------

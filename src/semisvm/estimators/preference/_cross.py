@@ -25,7 +25,7 @@ too: the first one, which the others have to beat.
 **The comparison is fair.** Candidates are compared by out-of-fold scores, and what a fold's model
 must not know must not reach it through the soft rows: each fold makes its own guesses, from a model
 of its own labels. Guesses that are made once, by a model of all labels, would carry the held-out
-labels into the fold, save no time, and mislead the choice (docs/soft-labels.md has the numbers).
+labels into the fold, save no time, and mislead the choice (docs/measured/soft-labels.md).
 
 **The choice prefers the simpler model.** The value of a candidate is that of the operating point
 that its out-of-fold scores would choose for the target, averaged over resampled labels and draws of
@@ -54,7 +54,8 @@ from semisvm.estimators.progress import RoundRecord
 from semisvm.model_selection.cross_fit import collect_scores, list_folds
 from semisvm.model_selection.fair_sample import random_fold_scores
 
-# with it no tuning task of 50 labels or more lost 0.01 of F1 on average: docs/soft-labels.md
+# with it no tuning task of 50 labels or more lost 0.01 of F1 in the mean
+# (docs/measured/soft-labels.md)
 CAUTION = 1.5
 SHARES = (0.003, 0.03, 0.3)
 N_RESAMPLES = 100

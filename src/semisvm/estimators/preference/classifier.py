@@ -75,26 +75,25 @@ class PreferenceClassifier(
         takes no `sample_weight`, a row of weight w below 1 is trained on with probability w
         instead.
     min_precision : float or dict {class: float}, default=None
-        The precision to keep, in (0, 1]: that of the second of two classes, or that of each of
-        several classes against the rest. Among the thresholds that keep every target, the one with
-        the best F1 is chosen; without a target, the one with the best F1 of all.
+        The minimum precision, in (0, 1]: of the second of two classes, or of each of several
+        classes against the rest. Among the thresholds that reach every target, the one with the
+        best F1 is chosen; without a target, the one with the best F1 of all.
     min_recall : float or dict {class: float}, default=None
-        The recall to keep. It can be combined with `min_precision`.
+        The minimum recall. It can be combined with `min_precision`.
     confidence : float, default=None
-        Ask for a certificate: with 0.9 the target holds with probability 90% over the draw of the
-        labels that are kept for it (`calibration_size` of all labels, used for nothing else). Where
-        they are too few, the operating point says how many labels it would take. Each of several
-        classes has its own certificate. None: no certificate.
+        Certify the target: with 0.9 it holds with probability 90% over the draw of the labels that
+        are held out for the certificate (`calibration_size` of all labels). If they are too few,
+        the operating point says how many labels are needed. Each of several classes has its own
+        certificate. None: no certificate.
     calibration_size : float, default=0.5
         The part of the labels that is kept for the certificate.
     probability : bool, default=False
-        Whether there is `predict_proba`. The threshold decides, so the most probable class is not
-        always the one that is predicted, which much of scikit-learn takes for granted: hence it has
-        to be asked for, before the fit or after it.
+        Whether to provide `predict_proba`; it can be changed after the fit. `predict` uses the
+        threshold, so the predicted class is not always the most probable one.
     unlabeled : int, float, str or None, default=-1
         The marker of rows without a label in y. Missing values and empty strings always mark them.
     random_state : int, RandomState instance or None, default=None
-        Makes every random draw of the fit repeatable.
+        Seed of the random draws of the fit. Pass an int for reproducible results.
     verbose : bool, default=False
         Print progress.
 
@@ -113,15 +112,15 @@ class PreferenceClassifier(
         "thresholds" that accept different rows, and "precision", "recall" and "f1" of each on the
         calibration scores; only with two classes.
     threshold_ : ndarray of shape (n_problems,)
-        The thresholds that are subtracted from the scores: `decision_function` is above 0 where a
-        class is accepted. With more than two classes the largest difference wins, even if several
-        classes accept the row or none does.
+        The thresholds that are subtracted from the scores: a row is accepted if `decision_function`
+        is above 0. With more than two classes the largest difference wins, even if several classes
+        or none accept the row.
     fair_sample_ : FairSampleCheck or None
         Whether the labels look like a random sample of all rows (`semisvm.check_fair_sample`); None
-        where there are no unlabeled rows to compare with, or where `random_sample` was given.
+        if there are no unlabeled rows, or if `random_sample` was given.
     operating_points_ : dict {class: OperatingPoint}
-        What each threshold is expected to give, with intervals; the positive class alone with two
-        classes. None for a class whose fit was stopped before it began.
+        Precision and recall to expect at each threshold, with intervals; with two classes, of the
+        positive class only. None for a class whose fit was stopped before it began.
     operating_point_ : OperatingPoint
         That of the positive class; only with two classes.
     audits_ : dict {class: dict {str: OperatingPoint}}
@@ -130,12 +129,11 @@ class PreferenceClassifier(
     audit_ : dict {str: OperatingPoint}
         That of the positive class; only with two classes.
     calibration_scores_ : dict {class: ndarray of shape (n_calibration,)}
-        The scores that each threshold was chosen on, in the order of `calibration_sign_`, which is
-        not that of the rows.
+        The scores that each threshold was chosen on, in the order of `calibration_sign_`.
     calibration_sign_ : dict {class: ndarray of shape (n_calibration,)}
         Whether these rows are of the class, +1 or -1.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: its own, or the one that the fit gives it.
+        A label for every training row: the given one, or the one that the fit assigns.
     labeled_iter_ : ndarray of shape (n_samples,)
         The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
         predicted.
@@ -226,20 +224,19 @@ class PreferenceClassifier(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, in any form that the estimator takes.
         y : array-like of shape (n_samples,)
-            A label for each row, the marker `unlabeled` where there is none. Which tools of
-            scikit-learn take such a target: :doc:`/scikit-learn`.
+            The labels; `unlabeled` marks rows without a label. :doc:`/scikit-learn` lists the
+            scikit-learn tools that accept such a target.
         sample_weight : array-like of shape (n_samples,), default=None
             A row of weight 2 is two rows, for the estimator, folds, thresholds and intervals.
             Weights that are not whole numbers, or above 10 on average, are passed on to the
             estimator, and folds, thresholds and intervals count each row once. A row of weight 0 is
             left out.
         random_sample : array-like of bool of shape (n_samples,), default=None
-            Which labels are a random sample of all rows. Labels that were chosen in another way,
-            for example because the model was in doubt, train, but they set no threshold and enter
-            no interval, audit or certificate. Entries of unlabeled rows do not matter. None: all
-            labels are said to be a random sample. This is checked where figures are measured on
-            them (`fair_sample_`): a `FairSampleWarning` says that they do not look like one, and no
-            certificate is given then. A mask is taken at its word.
+            Which labels are a random sample of all rows. Other labels, for example of rows that a
+            model was unsure of, are used for training, but not for thresholds, intervals, audits
+            and certificates. Entries of unlabeled rows are ignored. None: all labels. This is then
+            checked (`fair_sample_`): if they do not look like a random sample, a
+            `FairSampleWarning` is issued and no certificate is given. A mask is not checked.
 
         Returns
         -------
