@@ -11,7 +11,7 @@ import pytest
 from browser import CONTRAST
 from report_html import HOSTILE, read_html
 from report_summaries import EMPTY, binary_summary, make_comparison, multiclass_summary
-from semisvm import Campaign
+from semisvm import Campaign, Monitor
 from semisvm.decision import Target, choose
 from semisvm.tables.sentences import first_screen
 
@@ -32,7 +32,15 @@ def make_point(**target):
     return choose(sign + rng.normal(size=80), sign, Target(**target), level="cross-fitted")
 
 
+def alarmed_monitor():
+    monitor = Monitor(0.0, min_precision=0.9)
+    rows = monitor.draw(np.linspace(-1, 1, 200), 60)
+    monitor.tell(rows, np.zeros(len(rows)))
+    return monitor.verdict()
+
+
 RESULTS = {
+    "alarm": alarmed_monitor(),
     "point": make_point(min_precision=0.9),
     "missed": make_point(min_precision=0.999, min_recall=0.999),
     "costs": make_point(costs=(5.0, 1.0)),
@@ -68,7 +76,7 @@ def test_every_result_is_well_formed_and_small(name):
 
 
 def test_the_sentences_are_those_of_the_text():
-    for name in ("verdict", "certified", "recall"):
+    for name in ("verdict", "certified", "recall", "alarm"):
         for sentence in RESULTS[name].reason.split(". "):
             assert sentence in words(page_of(RESULTS[name]))
     for line in str(RESULTS["point"]).splitlines():

@@ -2,7 +2,7 @@
 
     python tools/pictures.py        (a Chromium: see tests/browser.py)
 
-`semisvm demo` makes what they show.
+`semisvm demo` makes what they show; tables and texts to label come with scikit-learn.
 """
 
 import json
@@ -22,6 +22,33 @@ const model = {{get: () => ({state}), on: () => {{}}, off: () => {{}}, send: () 
 const widget = await import(URL.createObjectURL(new Blob([{esm}], {{type: "text/javascript"}})));
 widget.default.render({{model, el: document.getElementById("cell")}});
 </script>"""
+
+
+def other_sessions() -> dict:
+    """A table and texts to label, with scores that mean nothing."""
+    import numpy as np
+    from sklearn import datasets
+
+    from semisvm import Campaign
+    from semisvm.campaign.labeling import LabelSession
+    from semisvm.campaign.labeling.rows import reader_of
+
+    described = {
+        name: load().DESCR.split("\n\n")
+        for name, load in vars(datasets).items()
+        if name in ("load_breast_cancer", "load_diabetes", "load_iris", "load_wine")
+    }
+    texts = [
+        {"paragraph": text.strip(), "source": f"https://scikit-learn.org/datasets/{name}"}
+        for name, paragraphs in described.items()
+        for text in paragraphs
+        if len(text) > 300
+    ]
+    sessions = {}
+    for name, rows in (("table", datasets.load_wine(as_frame=True).data), ("text", texts)):
+        campaign = Campaign(np.linspace(-1, 1, len(rows)), min_precision=0.8, seed="00")
+        sessions[name] = LabelSession(campaign, reader_of(rows, len(rows)), source=f"{name}s.csv")
+    return sessions
 
 
 def main() -> None:
@@ -45,8 +72,7 @@ def main() -> None:
     if chromium is None:
         raise SystemExit(browser.NONE)
 
-    with sync_playwright() as playwright, LabelServer(session) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with sync_playwright() as playwright:
         running = playwright.chromium.launch(
             executable_path=chromium, args=browser.ARGUMENTS, env=browser.environment(chromium)
         )
@@ -65,8 +91,12 @@ def main() -> None:
             target.screenshot(path=file)
             Image.open(file).convert("RGB").quantize(96).save(file, optimize=True)
 
-        shoot(open_page(server.address, 1100, 640), "label-desktop")
-        shoot(open_page(server.address, 390, 700, "dark"), "label-phone")
+        for kind, asked in ({"image": session} | other_sessions()).items():
+            with LabelServer(asked) as server:
+                threading.Thread(target=server.serve_forever, daemon=True).start()
+                shoot(open_page(server.address, 1280, 640), f"label-{kind}-1280")
+                shoot(open_page(server.address, 390, 700, "dark"), f"label-{kind}-390")
+                server.shutdown()
         report = (demo / "report.html").as_uri()
         shoot(open_page(report, 1000, 1130), "report-light")
         shoot(open_page(report, 360, 1130), "report-narrow")
@@ -85,7 +115,6 @@ def main() -> None:
         cell.wait_for_timeout(1000)
         shoot(cell, "widget")
         running.close()
-        server.shutdown()
 
 
 if __name__ == "__main__":

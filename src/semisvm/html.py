@@ -5,6 +5,8 @@ Code or marimo, and that of the system elsewhere. A card is one `_repr_html_`: a
 sentences, and small drawings in SVG. Every text is escaped here, so no caller can forget it.
 """
 
+import base64
+import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -34,9 +36,20 @@ class IntervalLine(NamedTuple):
 
 
 @cache
+def asset(package: str, name: str) -> str:
+    """Return the text of a file of a package."""
+    return resources.files(package).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def policy_hash(content: str) -> str:
+    """Return how a Content-Security-Policy names a script or style that may be used."""
+    digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
 def style() -> str:
     """Return the style sheet."""
-    return resources.files("semisvm").joinpath("assets", "html.css").read_text(encoding="utf-8")
+    return asset("semisvm", "html.css")
 
 
 def card(headline: str, sentences: Iterable[str] = (), *drawings: str, tone: Tone = "") -> str:
@@ -49,6 +62,12 @@ def card(headline: str, sentences: Iterable[str] = (), *drawings: str, tone: Ton
         f'<div class="semisvm semisvm-card {tone}"><style>{style()}</style>'
         f'<p class="headline">{escape(headline)}</p>{"".join(drawings)}{below}</div>'
     )
+
+
+def reason_card(reason: str, *drawings: str, tone: Tone = "") -> str:
+    """Return a verdict as HTML; its first sentence is the headline."""
+    headline, stop, rest = reason.partition(". ")
+    return card(headline + stop.strip(), [rest], *drawings, tone=tone)
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]], chosen: Iterable[int] = ()) -> str:

@@ -33,7 +33,7 @@ def test_a_png_is_read_as_it_was_written():
         np.testing.assert_array_equal(read, pixels)
 
 
-def test_pictures_come_first_then_texts_the_longest_first_then_the_rest_in_order():
+def test_pictures_come_first_then_texts_the_longest_first_then_links_then_the_rest():
     row = {
         "id": "7",
         "title": "a title that is longer than sixty characters, as titles of articles are",
@@ -42,8 +42,8 @@ def test_pictures_come_first_then_texts_the_longest_first_then_the_rest_in_order
         "page": "https://example.org/7?a=b",
     }
     view = RowView([row])
-    assert [cell.name for cell in view.cells(row)] == ["photo", "body", "title", "id", "page"]
-    assert list(kinds(view, row).values()) == ["image", "text", "text", "value", "link"]
+    assert [cell.name for cell in view.cells(row)] == ["photo", "body", "title", "page", "id"]
+    assert list(kinds(view, row).values()) == ["image", "text", "text", "value", "value"]
 
 
 def test_cells_that_are_pictures(tmp_path):
@@ -74,7 +74,7 @@ def test_cells_that_are_pictures(tmp_path):
     assert shown["missing"].value == "no such.png (no picture: there is no such file)"
     assert "secret" not in str(shown["other"])
     assert "another machine" in shown["far"].value
-    assert shown["web"].kind == "link"
+    assert shown["web"].kind == "value"
 
 
 def test_columns_of_numbers_make_a_picture():

@@ -4,6 +4,7 @@ evidence grew.
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import matplotlib as mpl
 import numpy as np
@@ -15,7 +16,7 @@ from report_summaries import binary_summary
 from semisvm import Campaign
 from semisvm.campaign import claim_in_words, summarize_campaign
 from semisvm.campaign.record import first_price
-from semisvm.campaign.verdict import more_labels
+from semisvm.campaign.verdict import say_next_step
 from semisvm.decision import Target
 from semisvm.report import CampaignDisplay
 from semisvm.tables.summary import FitSummary
@@ -122,8 +123,10 @@ def test_a_model_that_can_not_reach_its_target_is_to_be_improved_and_the_risks_a
 
 
 def test_one_label_is_not_labels():
-    assert more_labels(1) == "1 more label"
-    assert more_labels(1200) == "1,200 more labels"
+    one = SimpleNamespace(forecast=1, next_accepted=None)
+    many = SimpleNamespace(forecast=1200, next_accepted=300)
+    assert say_next_step(one) == "About 1 more label for the next step."
+    assert say_next_step(many) == "About 1,200 more labels for a set of 300 rows."
 
 
 def test_the_price_is_forecast_from_the_training_labels():

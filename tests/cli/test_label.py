@@ -22,7 +22,7 @@ from browser import CONTRAST, UNNAMED
 from command_line import copy_fitted_mails, run_command, write_messy
 from semisvm import load
 from semisvm.campaign import Campaign
-from semisvm.campaign.labeling import LabelSession, StaleRowError
+from semisvm.campaign.labeling import LabelSession
 from semisvm.campaign.labeling.cells import png_of
 from semisvm.campaign.labeling.terminal import ask_in_terminal, printable
 from semisvm.cli.label import LabelServer, serve_page
@@ -94,7 +94,7 @@ def test_undo_asks_again_and_is_counted(session):
     assert session.row() == first
     session.answer(first.place, "ham")
     assert session.campaign.answers == {first.place: 0.0}
-    assert session.progress().n_corrections == 1
+    assert len(session.campaign.corrections) == 1
     assert session.undo()
     assert not session.undo()
 
@@ -114,9 +114,9 @@ def test_a_row_for_later_comes_back(session, monkeypatch):
 def test_an_answer_for_another_row_is_refused(session):
     row = session.row()
     session.answer(row.place, None)
-    with pytest.raises(StaleRowError):
+    with pytest.raises(ValueError, match="not the one that is asked about"):
         session.answer(row.place, "spam")
-    assert session.progress().n_unknown == 1
+    assert list(session.campaign.labels.values()).count(None) == 1
 
 
 def test_a_campaign_is_not_continued_for_something_else(mails, session):
@@ -415,6 +415,13 @@ def test_requests_that_make_no_sense_are_refused_in_words(served, capsys, head, 
     assert capsys.readouterr().err == ""
 
 
+def test_a_label_that_is_no_text_is_refused(served, capsys):
+    place = served.state()["row"]["place"]
+    body = json.dumps({"do": "answer", "place": place, "label": ["spam"]}).encode()
+    assert send_raw(served, f"Content-Length: {len(body)}", body) == "HTTP/1.1 409 Conflict"
+    assert capsys.readouterr().err == ""
+
+
 def test_a_client_that_stops_reading_holds_nobody_up(served, monkeypatch, capsys):
     """Its cells are more than fits into the buffers of a connection."""
     state = served.state()
@@ -560,7 +567,7 @@ def test_answers_and_progress_stay_on_the_screen(open_page, size):
 def test_cells_are_texts_pictures_and_links_and_never_markup(open_page):
     rows = [
         {
-            "body": "<img src=x onerror=alert(1)>" * 5,
+            "body": "<img src=x onerror=alert(1)>" * 5 + "\nSee https://example.org/b.",
             "home": "https://example.org/?a=1&b=2",
             "odd": "javascript:alert(1)",
             **{f"p{j}": (i * j) % 17 for j in range(16)},
@@ -570,8 +577,9 @@ def test_cells_are_texts_pictures_and_links_and_never_markup(open_page):
     page = open_page(rows, (1280, 720), image="4x4:p")
     assert page.locator("figure img").evaluate("image => image.naturalHeight") == 4
     assert page.locator("img").count() == 1
-    links = page.locator("dd a")
-    assert links.evaluate_all("all => all.map((a) => a.href)") == ["https://example.org/?a=1&b=2"]
+    links = page.locator(".card a")
+    addresses = ["https://example.org/b", "https://example.org/?a=1&b=2"]
+    assert links.evaluate_all("all => all.map((a) => a.href)") == addresses
     assert "noopener" in links.first.get_attribute("rel")
     assert page.locator(".text p").inner_text().startswith("<img src=x")
 

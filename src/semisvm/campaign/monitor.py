@@ -23,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from semisvm import html
 from semisvm.campaign.answers import AnswerLog
 from semisvm.campaign.draws import make_seed, read_seed, uniform_numbers
 from semisvm.campaign.file import digest_of_content
@@ -111,6 +112,9 @@ class MonitorVerdict:
 
     def __str__(self) -> str:
         return self.reason
+
+    def _repr_html_(self) -> str:
+        return html.reason_card(self.reason, tone="bad" if self.alarm else "")
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""

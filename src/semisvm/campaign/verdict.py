@@ -94,10 +94,8 @@ class CampaignVerdict:
         tone: html.Tone = "good" if self.certified else ""
         titles, *rows = _cells(self.table, with_answers=True)
         chosen = [k for k, line in enumerate(self.table) if line.is_certified]
-        headline, _, rest = self.reason.partition(". ")
-        return html.card(
-            headline + ("." if rest else ""),
-            [rest],
+        return html.reason_card(
+            self.reason,
             html.progress_bar(self.n_labels, self.forecast),
             html.fold("Thresholds in figures", html.table(titles, rows, chosen)),
             tone="bad" if self.status == "refuted" else tone,
@@ -136,9 +134,16 @@ class PriceList:
         return html.card("What each threshold would take", [], html.table(titles, rows))
 
 
-def more_labels(n: int) -> str:
-    """So many more labels, in words."""
-    return counted(n, "more label")
+def say_next_step(at: Standing | CampaignVerdict, otherwise: str = "the next step") -> str:
+    """What the next certificate takes; "" where none is in sight. `otherwise` is what it is for
+    where that is no set of rows.
+    """
+    if at.forecast is None:
+        return ""
+    what = otherwise
+    if at.next_accepted is not None:
+        what = f"a set of {counted(at.next_accepted, 'row')}"
+    return f"About {counted(at.forecast, 'more label')} for {what}."
 
 
 def _cells(
@@ -289,24 +294,16 @@ def _outcome(campaign: Campaign, status: CampaignStatus, standing: Standing) -> 
         labels += f" ({', '.join(notes)})"
     if standing.is_certified:
         kind = "Known" if status == "known" else "Certified"
-        next_step = ""
-        if standing.forecast is not None:
-            for_what = "the next step"
-            if standing.next_accepted is not None:
-                for_what = f"a set of {counted(standing.next_accepted, 'row')}"
-            next_step = f" About {more_labels(standing.forecast)} for {for_what}."
         caution = sampling_evidence(campaign, standing).caution(campaign.confidence)
         return (
             f"{kind} after {labels}: {target} for {_what_is_accepted(campaign, standing)}."
-            f" {caution}{next_step}"
-        )
+            f" {caution} {say_next_step(standing)}"
+        ).strip()
     if standing.is_set and status != "refuted":
         return _found_so_far(campaign, standing, labels)
     if standing.forecast is not None and status != "refuted":
-        return (
-            f"Not certified after {labels}: {target}. About {more_labels(standing.forecast)} for"
-            " the first certificate."
-        )
+        next_step = say_next_step(standing, "the first certificate")
+        return f"Not certified after {labels}: {target}. {next_step}"
     # The model can't reach its target: what it takes is a better one, and the risk of another
     # campaign.
     risk = min(1.0, campaign.total_risk + 1 - campaign.confidence)
@@ -341,12 +338,13 @@ def _found_so_far(campaign: Campaign, standing: Standing, labels: str) -> str:
     """What a campaign for a set says before the first certificate."""
     verdict = f"Not certified after {labels}: {campaign.target}."
     if campaign.one_look and standing.forecast is not None:
-        return f"{verdict} It is looked at once, after {more_labels(standing.forecast)}."
+        labels_left = counted(standing.forecast, "more label")
+        return f"{verdict} It is looked at once, after {labels_left}."
     n_found = sum(code == 1 for code in campaign.answers.values())
     if campaign.target.min_recall is not None and not n_found:
         verdict += " No positive row is found yet, and without one a recall says nothing."
     elif campaign.target.min_recall is None:
         verdict += f" Found positive so far: {n_found:,}."
     if standing.forecast is not None:
-        return f"{verdict} About {more_labels(standing.forecast)} for the first set."
+        return f"{verdict} {say_next_step(standing, 'the first set')}"
     return f"{verdict} No larger set is in sight; every positive row that is found counts."

@@ -28,9 +28,7 @@ data_argument = click.argument("data", type=shared.FILE)
 @click.option(
     "--out",
     default="labeled.csv",
-    show_default=True,
     type=shared.FILE,
-    metavar="FILE",
     help="Where to write: .csv, .tsv or .parquet; - is CSV on stdout.",
 )
 @click.option(
@@ -100,7 +98,7 @@ def predict_command(
         )
     with screen.working(), shared.open_cluster(data, dask, workers) as readers:
         if readers is not None and not is_one_file:
-            found = predict_folder(
+            predicted = predict_folder(
                 load_table_model(model),
                 model_digest(model),
                 data,
@@ -115,9 +113,8 @@ def predict_command(
             if not is_to_stdout:
                 check_can_write(out, force=force, inputs=[model, data])
             with shared.piped(data, out) as (source, target):
-                loaded = load_table_model(model)
-                found = predict_file(
-                    loaded,
+                predicted = predict_file(
+                    load_table_model(model),
                     source,
                     target,
                     keep=keep,
@@ -126,18 +123,18 @@ def predict_command(
                     tell=screen.tell,
                 )
     said = f"All predictions were there already: {out}"
-    if found.rows:
-        counts = ", ".join(f"{count:,} {name}" for name, count in found.by_class.items())
-        speed = found.rows / max(found.seconds, 1e-9)
+    if predicted.rows:
+        counts = ", ".join(f"{count:,} {name}" for name, count in predicted.by_class.items())
+        speed = predicted.rows / max(predicted.seconds, 1e-9)
         place = "stdout." if is_to_stdout else out
-        took = f"{found.seconds:.1f} s, {speed:,.0f} rows per second"
-        said = f"{counted(found.rows, 'row')}: {counts}. {took}. Written to {place}"
-    for note in found.notes:
+        took = f"{predicted.seconds:.1f} s, {speed:,.0f} rows per second"
+        said = f"{counted(predicted.rows, 'row')}: {counts}. {took}. Written to {place}"
+    for note in predicted.notes:
         screen.warn(note)
     if is_to_stdout:
         screen.warn(said)
     else:
-        screen.show(asdict(found) | {"out": str(out)}, said)
+        screen.show(asdict(predicted) | {"out": str(out)}, said)
 
 
 @shared.command(
@@ -162,11 +159,12 @@ def evaluate_command(model: Path, data: Path, unlabeled: str | None, screen: Scr
     from semisvm.tables.summary import plain_json
 
     with screen.working():
-        found = evaluate_file(load_table_model(model), data, unlabeled=unlabeled, tell=screen.tell)
-    screen.show(plain_json(found))
+        loaded = load_table_model(model)
+        evaluation = evaluate_file(loaded, data, unlabeled=unlabeled, tell=screen.tell)
+    screen.show(plain_json(evaluation))
     if not screen.as_json:
-        show_evaluation(screen.console, found)
-    return 0 if found.reached else 1
+        show_evaluation(screen.console, evaluation)
+    return 0 if evaluation.reached else 1
 
 
 @shared.command(
@@ -177,15 +175,11 @@ def evaluate_command(model: Path, data: Path, unlabeled: str | None, screen: Scr
 )
 @model_argument
 @data_argument
-@click.option(
-    "-n", "n", type=click.IntRange(min=1), default=50, show_default=True, help="How many rows."
-)
+@click.option("-n", "n", type=click.IntRange(min=1), default=50, help="How many rows.")
 @click.option(
     "--out",
     default="to-label.csv",
-    show_default=True,
     type=shared.FILE,
-    metavar="FILE",
     help="The file to fill in: .csv, .tsv or .parquet.",
 )
 @shared.unlabeled_option
@@ -214,11 +208,11 @@ def suggest_command(
     check_can_write(check_suffix(out), force=force, inputs=[model, data])
     with screen.working():
         loaded = load_table_model(model)
-        found = suggest_rows(loaded, data, n, unlabeled=unlabeled, tell=screen.tell)
-        write_suggestions(loaded, found, out, force=force)
+        suggested = suggest_rows(loaded, data, n, unlabeled=unlabeled, tell=screen.tell)
+        write_suggestions(loaded, suggested, out, force=force)
     screen.show(
-        {"out": str(out), "rows": plain_json(found)},
-        f"{counted(len(found), 'row')} to label: {out} (fill in the column {loaded.target!r})",
+        {"out": str(out), "rows": plain_json(suggested)},
+        f"{counted(len(suggested), 'row')} to label: {out} (fill in the column {loaded.target!r})",
         "They improve the model. For a promise about it, certify by sampling: semisvm certify"
         " start",
     )
@@ -232,9 +226,7 @@ def suggest_command(
 )
 @model_argument
 @click.argument("data", type=shared.FILE, required=False)
-@click.option(
-    "--out", type=shared.FILE, metavar="FILE", help="By default MODEL with the suffix .html."
-)
+@click.option("--out", type=shared.FILE, help="By default MODEL with the suffix .html.")
 @shared.unlabeled_option
 @shared.force_option
 @screen_option

@@ -14,7 +14,7 @@ from semisvm.cli.screen import Screen, screen_option
 from semisvm.errors import counted
 
 if TYPE_CHECKING:
-    from semisvm.campaign import Campaign, CampaignVerdict
+    from semisvm.campaign import Campaign
     from semisvm.tables.batches import BatchFormat
 
 CERTIFY_EXAMPLES = (
@@ -28,74 +28,46 @@ CERTIFY_EXAMPLES = (
     "semisvm certify apply mails.campaign --out spam-certified.skops",
 )
 
-state_argument = click.argument("state", type=shared.FILE)
 target_options = shared.several(
     click.option(
         "--positive",
         metavar="CLASS",
         help="The class that the target is about; of two, the positive one.",
     ),
-    click.option(
-        "--min-precision",
-        type=shared.SHARE,
-        metavar="P",
-        help="The precision to certify, such as 0.9 or 90%.",
-    ),
-    click.option(
-        "--min-recall",
-        type=shared.SHARE,
-        metavar="R",
-        help="The recall to certify, such as 0.9 or 90%.",
-    ),
-    click.option(
-        "--min-f",
-        type=shared.SHARE,
-        metavar="F",
-        help="The F-score to certify, such as 0.8 or 80%.",
-    ),
+    shared.min_precision_option,
+    shared.min_recall_option,
+    click.option("--min-f", type=shared.SHARE, help="At least this F-score: 0.8 or 80%."),
     click.option(
         "--beta",
         type=shared.NUMBER,
         default=1.0,
-        show_default=True,
         help="Of the F-score: above 1 recall counts more.",
     ),
     click.option(
         "--max-cost",
         type=shared.NUMBER,
         metavar="COST",
-        help="The cost per row to certify; it needs --costs.",
+        help="At most this cost per row; it needs --costs.",
     ),
+    shared.costs_option,
     click.option(
-        "--costs",
-        metavar="CLASS=COST,...",
-        help="What it costs to take a row of each class for the other.",
-    ),
-    click.option(
-        "--confidence",
-        type=shared.SHARE,
-        default=0.9,
-        show_default=True,
-        help="The probability of the promise.",
+        "--confidence", type=shared.SHARE, default=0.9, help="The probability of the promise."
     ),
     click.option(
         "--claim",
         type=click.Choice(["pool", "new rows"]),
         default="pool",
-        show_default=True,
         help='What the promise is about. "new rows" needs a pool that took no part in training.',
     ),
     click.option(
         "--dont-know",
         type=click.Choice(["bad", "leave out"]),
         default="bad",
-        show_default=True,
         help='What "?" means: an error of the model, or a row that the promise is not about.',
     ),
     click.option(
         "--error-rate",
         type=shared.SHARE,
-        metavar="E",
         help="The share of the negatives that people may take for positive; for --min-precision.",
     ),
     click.option(
@@ -117,20 +89,8 @@ target_options = shared.several(
         help="An earlier campaign on this task.",
     ),
 )
-format_option = click.option(
-    "--format",
-    type=click.Choice(["csv", "label-studio"]),
-    default="csv",
-    show_default=True,
-    help="Of --out: a CSV file, or JSON for Label Studio.",
-)
-batch_size_option = click.option(
-    "-n",
-    "n",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="How many rows to ask for.",
+moved_option = click.option(
+    "--data", type=shared.FILE, help="Where the data file is now, if it was moved."
 )
 
 
@@ -176,36 +136,22 @@ def say_begun(screen: Screen, campaign: Campaign) -> None:
     screen.say(f"What it may take:\n{campaign.prices()}\n")
 
 
-def _write_campaign_report(campaign: Campaign, state: Path, report: Path, force: bool) -> None:
-    """Write the report of the campaign's model, with what came of the campaign so far."""
-    from dataclasses import replace
-
-    from semisvm.campaign import summarize_campaign
-    from semisvm.disk import check_can_write
-    from semisvm.report import write_page
-    from semisvm.tables.files import load_table_model
-
-    check_can_write(report, force=force, inputs=_files_of(campaign, state, None))
-    summary = load_table_model(campaign.about["model"]).summary
-    summary = replace(summary, campaign=summarize_campaign(campaign))
-    write_page(summary, report, force=force, reword=shared.with_flags)
-
-
-def _next_step(verdict: CampaignVerdict) -> list[str]:
-    """What more labels would add to a certified set, where something is in sight."""
-    if verdict.forecast is None or verdict.next_accepted is None:
-        return []
-    labels = counted(verdict.forecast, "more label")
-    return [f"About {labels} for a set of {counted(verdict.next_accepted, 'row')}."]
-
-
-def _files_of(campaign: Campaign, state: Path, moved: Path | None) -> list[Path]:
-    """The files of a campaign, which no output may replace."""
+def _open_campaign(
+    state: Path, out: Path | None, force: bool, moved: Path | None = None, answers: Any = ()
+) -> Campaign:
+    """Load a campaign, none of whose files `out` may replace; `moved` is one that is elsewhere
+    now.
+    """
     from semisvm.campaign.ledger import ledger_path
+    from semisvm.disk import check_can_write
+    from semisvm.tables.certify import load_campaign
 
-    model = Path(campaign.about["model"])
-    known = [state, model, ledger_path(model), Path(campaign.about["data"])]
-    return known if moved is None else [*known, moved]
+    campaign = load_campaign(state)
+    if out is not None:
+        model = Path(campaign.about["model"])
+        files = [state, model, ledger_path(model), Path(campaign.about["data"]), *answers]
+        check_can_write(out, force=force, inputs=files if moved is None else [*files, moved])
+    return campaign
 
 
 @click.group(
@@ -226,12 +172,10 @@ def certify_command() -> None:
 @click.argument("model", type=shared.FILE)
 @click.argument("data", type=shared.FILE)
 @target_options
-@click.option(
-    "--state", required=True, type=shared.FILE, metavar="FILE", help="Where the campaign is kept."
-)
-@click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The file to fill in.")
-@format_option
-@batch_size_option
+@shared.state_option
+@shared.out_option
+@shared.batch_format_option
+@shared.batch_size_option
 @shared.unlabeled_option
 @shared.force_option
 @screen_option
@@ -290,9 +234,9 @@ def start_command(
 
 
 @certify_command.command("tell", short_help="Read answers and write the next rows to label.")
-@state_argument
+@shared.state_argument
 @click.argument("answers", nargs=-1, type=shared.FILE, metavar="[ANSWERS]...")
-@click.option("--out", type=shared.FILE, metavar="FILE", help="The next file to fill in.")
+@click.option("--out", type=shared.FILE, help="The next file to fill in.")
 @click.option(
     "--annotator",
     metavar="NAME",
@@ -301,11 +245,9 @@ def start_command(
         " of the rows of --out is then from those that others answered."
     ),
 )
-@format_option
-@click.option(
-    "--data", type=shared.FILE, metavar="FILE", help="Where the data file is now, if it was moved."
-)
-@batch_size_option
+@shared.batch_format_option
+@moved_option
+@shared.batch_size_option
 @shared.force_option
 @screen_option
 def tell_command(
@@ -326,50 +268,44 @@ def tell_command(
 
     An answer that differs from one given before is a correction: it is counted and shown.
     """
-    from semisvm.disk import check_can_write
     from semisvm.tables.batches import read_answers, write_batch
-    from semisvm.tables.certify import load_campaign
 
-    campaign = load_campaign(state)
-    if out is not None:
-        check_can_write(out, force=force, inputs=[*answers, *_files_of(campaign, state, data)])
-    told = [read_answers(campaign, path, annotator) for path in answers]
+    campaign = _open_campaign(state, out, force, data, answers)
+    read = [read_answers(campaign, path, annotator) for path in answers]
     campaign.save(state)
-    n_rows = (
-        0
-        if out is None
-        else write_batch(
+    n_rows = 0
+    next_steps = []
+    if out is not None:
+        n_rows = write_batch(
             campaign, n, out, data=data, format=format, annotator=annotator, force=force
         )
-    )
+        next_steps.append(
+            f"{counted(n_rows, 'row')} to label: {out}"
+            if n_rows
+            else "There is nothing left to ask."
+        )
     verdict = campaign.verdict()
     counts = {
-        name: sum(getattr(one, name) for one in told)
+        name: sum(getattr(answer, name) for answer in read)
         for name in ("n_new", "n_corrected", "n_empty")
     }
     values = verdict.as_dict() | counts | {"out": str(out) if n_rows else None, "rows": n_rows}
     said = [counted(counts["n_new"], "new answer")]
     said += [f"{counts['n_corrected']} corrected"] if counts["n_corrected"] else []
     said += [f"{counts['n_empty']} left empty, still open"] if counts["n_empty"] else []
-    left = [] if out is None else ["There is nothing left to ask."]
-    if n_rows:
-        left = [f"{counted(n_rows, 'row')} to label: {out}"]
     if verdict.certified:
-        left.append(
+        next_steps.append(
             f"The certified rows: semisvm certify rows {shared.quoted(state)} --out ROWS.csv. The"
             f" model with this threshold: semisvm certify apply {shared.quoted(state)} --out"
             " CERTIFIED.skops"
         )
-    screen.show(values, ", ".join(said) + ".", str(verdict), *left)
+    screen.show(values, ", ".join(said) + ".", str(verdict), *next_steps)
 
 
 @certify_command.command("show", short_help="Say what is proved so far.")
-@state_argument
+@shared.state_argument
 @click.option(
-    "--report",
-    type=shared.FILE,
-    metavar="FILE",
-    help="Write the model's report with the campaign in it.",
+    "--report", type=shared.FILE, help="Write the model's report with the campaign in it."
 )
 @shared.force_option
 @screen_option
@@ -378,13 +314,18 @@ def show_command(state: Path, report: Path | None, force: bool, screen: Screen) 
 
     The exit code is 1 while nothing is certified.
     """
-    from semisvm.campaign import claim_in_words
-    from semisvm.tables.certify import load_campaign
+    from dataclasses import replace
 
-    campaign = load_campaign(state)
+    from semisvm.campaign import claim_in_words, summarize_campaign
+    from semisvm.report import write_page
+    from semisvm.tables.files import load_table_model
+
+    campaign = _open_campaign(state, report, force)
     verdict = campaign.verdict()
     if report is not None:
-        _write_campaign_report(campaign, state, report, force)
+        summary = load_table_model(campaign.about["model"]).summary
+        summary = replace(summary, campaign=summarize_campaign(campaign))
+        write_page(summary, report, force=force, reword=shared.with_flags)
     claim = claim_in_words(campaign)
     screen.show(verdict.as_dict() | {"claim_in_words": claim}, f"{claim}\n\n{verdict}")
     if report is not None:
@@ -393,12 +334,10 @@ def show_command(state: Path, report: Path | None, force: bool, screen: Screen) 
 
 
 @certify_command.command("export", short_help="Write the answered rows with their labels.")
-@state_argument
-@click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The file to write.")
-@format_option
-@click.option(
-    "--data", type=shared.FILE, metavar="FILE", help="Where the data file is now, if it was moved."
-)
+@shared.state_argument
+@shared.out_option
+@shared.batch_format_option
+@moved_option
 @shared.force_option
 @screen_option
 def export_command(
@@ -410,27 +349,20 @@ def export_command(
     In the CSV file the rows are marked as drawn "by campaign": fit trains on them and measures
     nothing on them.
     """
-    from semisvm.disk import check_can_write
     from semisvm.tables.batches import write_answers
-    from semisvm.tables.certify import load_campaign
 
-    campaign = load_campaign(state)
-    check_can_write(out, force=force, inputs=_files_of(campaign, state, data))
+    campaign = _open_campaign(state, out, force, data)
     n_rows = write_answers(campaign, out, data=data, format=format, force=force)
-    said = (
-        f"{counted(n_rows, 'row')} with their labels: {out}"
-        if n_rows
-        else "Nothing is answered yet."
-    )
+    said = "Nothing is answered yet."
+    if n_rows:
+        said = f"{counted(n_rows, 'row')} with their labels: {out}"
     screen.show({"out": str(out) if n_rows else None, "rows": n_rows}, said)
 
 
 @certify_command.command("rows", short_help="Write the certified rows, and why each is accepted.")
-@state_argument
-@click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The CSV to write.")
-@click.option(
-    "--data", type=shared.FILE, metavar="FILE", help="Where the data file is now, if it was moved."
-)
+@shared.state_argument
+@shared.out_option
+@moved_option
 @shared.force_option
 @screen_option
 def rows_command(state: Path, out: Path, data: Path | None, force: bool, screen: Screen) -> int:
@@ -440,12 +372,10 @@ def rows_command(state: Path, out: Path, data: Path | None, force: bool, screen:
     The exit code is 1, and no file is written, while nothing is certified.
     """
     from semisvm.campaign import claim_in_words
-    from semisvm.disk import check_can_write
+    from semisvm.campaign.verdict import say_next_step
     from semisvm.tables.batches import write_accepted
-    from semisvm.tables.certify import load_campaign
 
-    campaign = load_campaign(state)
-    check_can_write(out, force=force, inputs=_files_of(campaign, state, data))
+    campaign = _open_campaign(state, out, force, data)
     n_rows = write_accepted(campaign, out, data=data, force=force)
     verdict = campaign.verdict()
     values = verdict.as_dict() | {"out": str(out) if n_rows else None, "rows": n_rows}
@@ -453,18 +383,15 @@ def rows_command(state: Path, out: Path, data: Path | None, force: bool, screen:
         screen.show(values, verdict.reason)
         return 1
     said = f"{counted(n_rows, 'row')}, {verdict.n_found:,} of them found positive: {out}"
-    screen.show(values, claim_in_words(campaign), said, *_next_step(verdict))
+    next_step = [] if verdict.forecast is None else [say_next_step(verdict)]
+    screen.show(values, claim_in_words(campaign), said, *next_step)
     return 0
 
 
 @certify_command.command("apply", short_help="Write the model with the certified threshold.")
-@state_argument
-@click.option(
-    "--out", required=True, type=shared.FILE, metavar="FILE", help="The model file to write."
-)
-@click.option(
-    "--model", type=shared.FILE, metavar="FILE", help="Where the model is now, if it was moved."
-)
+@shared.state_argument
+@shared.out_option
+@click.option("--model", type=shared.FILE, help="Where the model is now, if it was moved.")
 @shared.force_option
 @screen_option
 def apply_command(state: Path, out: Path, model: Path | None, force: bool, screen: Screen) -> None:
@@ -475,13 +402,11 @@ def apply_command(state: Path, out: Path, model: Path | None, force: bool, scree
     about. `semisvm certify rows` writes those of the pool.
     """
     from semisvm.campaign.record import where_it_holds
-    from semisvm.disk import check_can_write
     from semisvm.tables import save
-    from semisvm.tables.certify import certified_model, load_campaign
+    from semisvm.tables.certify import certified_model
     from semisvm.tables.files import check_model_name
 
-    campaign = load_campaign(state)
-    check_can_write(out, force=force, inputs=_files_of(campaign, state, model))
+    campaign = _open_campaign(state, out, force, model)
     check_model_name(out)
     save(certified_model(campaign, model_path=model), out, force=force)
     verdict = campaign.verdict()

@@ -72,7 +72,11 @@ class Commands(click.Group):
 @click.group(
     cls=Commands,
     epilog=f"{EXIT_CODES}\n\n{shared.list_examples(*EXAMPLES)}",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
 )
 @click.version_option(package_name="semisvm")
 @click.option(DEBUG, is_flag=True, help="Show the traceback of an error; may be given anywhere.")
@@ -108,9 +112,7 @@ def commands(debug: bool) -> None:
     metavar="MODEL",
     help="The model file to write (.skops).",
 )
-@click.option(
-    "--report", type=shared.FILE, metavar="FILE", help="Write a report of the fit, one HTML file."
-)
+@click.option("--report", type=shared.FILE, help="Write a report of the fit, one HTML file.")
 @click.option("--details", is_flag=True, help="Also print columns, steps, intervals and notes.")
 @shared.cluster_options
 @shared.force_option
@@ -196,7 +198,7 @@ def _show_fitted(
     screen: Screen, summary: FitSummary, out: Path, report: Path | None, pool: Path, details: bool
 ) -> int:
     """Print what came of a fit, and return the exit code."""
-    from semisvm.cli.screen import show_columns, show_first, show_fit
+    from semisvm.cli.screen import show_details, show_first
     from semisvm.tables.sentences import first_screen
 
     first = first_screen(summary, shared.quoted(out), shared.quoted(pool))
@@ -206,20 +208,20 @@ def _show_fitted(
     if summary.was_stopped:
         code = 130
     if screen.as_json:
-        written = {"model": str(out), "report": None if report is None else str(report)}
-        state = {
+        values = {
+            "model": str(out),
+            "report": None if report is None else str(report),
             "reached": summary.reached,
             "useless": first.is_useless,
             "stopped": summary.was_stopped,
             "exit_code": code,
+            "summary": summary.as_dict(),
         }
-        screen.show(written | state | {"summary": summary.as_dict()})
+        screen.show(values)
         return code
     show_first(screen.console, first)
     if details:
-        screen.say("")
-        show_columns(screen.console, summary)
-        show_fit(screen.console, summary)
+        show_details(screen.console, summary)
     if summary.was_stopped:
         screen.warn("Stopped by Ctrl-C: this is the best so far.")
     more = "" if details else "   (--details shows more)"
@@ -265,7 +267,7 @@ def compare_command(methods: tuple[str, ...], screen: Screen, **options: Any) ->
     with screen.working():
         screen.tell("Reading the rows")
         training, settings = shared.read_training_options(options)
-        found = compare_on(
+        comparison = compare_on(
             training,
             settings,
             methods,
@@ -274,10 +276,10 @@ def compare_command(methods: tuple[str, ...], screen: Screen, **options: Any) ->
             tell=screen.tell,
         )
     if not screen.as_json:
-        show_comparison(screen.console, found)
+        show_comparison(screen.console, comparison)
     notes = (f"- {shared.with_flags(note)}" for note in training.notes)
-    screen.show(plain_json(found) | {"notes": training.notes}, *notes)
-    return 130 if found.was_stopped else 0
+    screen.show(plain_json(comparison) | {"notes": training.notes}, *notes)
+    return 130 if comparison.was_stopped else 0
 
 
 @shared.command(
@@ -294,9 +296,9 @@ def info_command(screen: Screen, warm: bool) -> None:
     from semisvm.kernels.threads import n_threads
     from semisvm.memory import free_bytes
 
-    found = {"python": platform.python_version(), "system": platform.platform()}
-    found |= {name: _version(name) for name in REPORTED.split()}
-    found |= {
+    values = {"python": platform.python_version(), "system": platform.platform()}
+    values |= {name: _version(name) for name in REPORTED.split()}
+    values |= {
         "threads": str(n_threads()),
         "free memory": f"{free_bytes() / 1e9:.1f} GB",
         "GPU": _gpu(),
@@ -305,10 +307,10 @@ def info_command(screen: Screen, warm: bool) -> None:
         from semisvm.estimators.compilation import compile_all
 
         took = compile_all()
-        found["compiled"] = f"{len(took)} parts in {sum(took.values()):.1f} s, kept on disk"
-        found |= {f"  {name}": f"{seconds:.2f} s" for name, seconds in took.items()}
-    width = max(14, *(len(name) + 2 for name in found))
-    screen.show(found, *(f"{name:<{width}}{value}" for name, value in found.items()))
+        values["compiled"] = f"{len(took)} parts in {sum(took.values()):.1f} s, kept on disk"
+        values |= {f"  {name}": f"{seconds:.2f} s" for name, seconds in took.items()}
+    width = max(14, *(len(name) + 2 for name in values))
+    screen.show(values, *(f"{name:<{width}}{value}" for name, value in values.items()))
 
 
 def _version(name: str) -> str:
@@ -333,11 +335,9 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command with these words and return its exit code; what went wrong is printed as a
     sentence.
     """
-    debug = DEBUG in arguments
+    words = [word for word in arguments if word != DEBUG]
     try:
-        return (
-            commands.main([word for word in arguments if word != DEBUG], standalone_mode=False) or 0
-        )
+        return commands.main(words, standalone_mode=False) or 0
     except (click.exceptions.Abort, KeyboardInterrupt):
         raise KeyboardInterrupt from None
     except BrokenPipeError:
@@ -350,27 +350,25 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit as ending:
         return int(ending.code or 0)
     except Exception as error:
-        if any(isinstance(one, KeyboardInterrupt) for one in errors_behind(error)):
+        if any(isinstance(cause, KeyboardInterrupt) for cause in errors_behind(error)):
             # an extension that was being loaded made an ImportError of it
             raise KeyboardInterrupt from None
-        if debug:
+        if DEBUG in arguments:
             raise
-        message, code = _told(error)
+        message, code = _explain(error)
         click.echo(f"Error: {message}", err=True)
         return code
 
 
-def _told(error: Exception) -> tuple[str, int]:
+def _explain(error: Exception) -> tuple[str, int]:
     """The sentence and the exit code for an error."""
     if lacks_memory(error):
         known = f" ({error})" if isinstance(error, MemoryError) and str(error) else ""
         return f"{NO_MEMORY}{known}. Use fewer rows, another method, or a larger machine.", 3
     if isinstance(error, ValueError | OSError | MissingExtraError):
-        remedy = (
-            ""
-            if not isinstance(error, OSError)
-            else ". Check the disk, and whether its folders can be written to."
-        )
-        return f"{shared.with_flags(str(error), commands)}{remedy}", 2
+        reason = shared.with_flags(str(error), commands)
+        if isinstance(error, OSError):
+            reason += ". Check the disk, and whether its folders can be written to."
+        return reason, 2
     known = f"{type(error).__name__}: {error}".rstrip(": ")
     return f"this is a bug in semisvm, not in your data ({known}). Add {DEBUG} for details.", 2

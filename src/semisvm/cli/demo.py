@@ -31,7 +31,7 @@ FOLDER = "semisvm-demo"
 
 
 @click.command("demo", short_help="Label until certified, on bundled data, in seconds.")
-@click.option("--seed", type=shared.SEED, default=0, show_default=True, help="Draws the labels.")
+@click.option("--seed", type=shared.SEED, default=0, help="Draws the labels.")
 @click.option(
     "--out",
     type=shared.FILE,
@@ -47,19 +47,28 @@ def demo_command(seed: int, out: Path | None) -> None:
     """
     from semisvm.report import write_page
     from semisvm.tables import save
-    from semisvm.tables.certify import certified_model, keep_campaign, start_campaign
+    from semisvm.tables.certify import (
+        certified_model,
+        file_rows,
+        keep_campaign,
+        start_campaign,
+    )
     from semisvm.tables.fit import fit_model
     from semisvm.tables.methods import Settings
     from semisvm.tables.predict import predict_file
     from semisvm.tables.read_training import read_training
 
     screen = Screen()
-    folder = _make_folder(out)
-    table, frame, truth = _write_table(folder, seed)
+    folder = _new_folder(out)
+    table = folder / "digits.csv"
     model_file = folder / "model.skops"
     state = folder / "odd.campaign"
     certified = folder / "certified.skops"
     predictions = folder / "predicted.csv"
+    frame, truth = _write_table(table, seed)
+    is_hidden = (frame["digit"] == "").to_numpy()
+    files = " ".join(shared.quoted(path) for path in (model_file, table))
+    label = f"semisvm label {files} --state {shared.quoted(state)} --image 8x8 --web"
     screen.say(
         f"1. Few labels, many rows\n{table} has {N_ROWS:,} images of digits. {N_LABELED} of them"
         " have a label, odd or even;\nall others are empty. The target: of the rows that are called"
@@ -74,7 +83,7 @@ def demo_command(seed: int, out: Path | None) -> None:
         alone = fit_model(training, settings, method="supervised", tell=screen.tell)
         save(model, model_file)
         recall, recall_alone = (
-            _recall(each.decision_function(frame), truth, frame["digit"] == "")
+            _recall(each.decision_function(frame)[is_hidden], truth[is_hidden] == "odd")
             for each in (model, alone)
         )
     point = model.summary.operating_points["odd"]
@@ -83,8 +92,7 @@ def demo_command(seed: int, out: Path | None) -> None:
         f" the odd digits. An SVM of the\n{N_LABELED} labels alone, without the unlabeled rows, can"
         f" find {recall_alone:.0%}. But at work nobody has the hidden labels,\nand the"
         f" {N_LABELED} labels prove little: the precision is between {point.precision.low:.2f} and"
-        f" {point.precision.high:.2f}.\n\n3. Label until it is proved\n"
-        f"$ {_label_command(model_file, table, state)}\n"
+        f" {point.precision.high:.2f}.\n\n3. Label until it is proved\n$ {label}\n"
         "It draws rows at random, shows each digit as a picture, and asks what it is. Here the"
         " hidden labels answer:"
     )
@@ -92,7 +100,7 @@ def demo_command(seed: int, out: Path | None) -> None:
         model_file, table, min_precision=MIN_PRECISION, seed=f"{seed % 256:02x}"
     )
     keep_campaign(campaign, state)
-    _answer(campaign, truth, screen)
+    _answer(campaign, truth[file_rows(campaign)], screen)
     campaign.save(state)
     if not campaign.verdict().certified:
         screen.say("Nothing was proved with this seed. Try: semisvm demo --seed 1")
@@ -102,13 +110,15 @@ def demo_command(seed: int, out: Path | None) -> None:
     n_odd = predict_file(final, table, predictions).by_class["odd"]
     write_page(final.summary, folder / "report.html", model=str(certified))
     is_called_odd = final.decision_function(frame) > 0
-    is_right = truth[is_called_odd & (frame["digit"] == "").to_numpy()] == "odd"
+    precision = (truth[is_called_odd & is_hidden] == "odd").mean()
     screen.say(
+        f"The promise: of these rows at least {MIN_PRECISION:.0%} are odd. Campaigns like this one"
+        f" err in at most {1 - campaign.confidence:.0%}.\n"
         f"\n4. Use it\n$ semisvm certify apply {state} --out {certified}\n"
         f"$ semisvm predict {certified} {table} --out {predictions}\n"
-        f"{n_odd} rows are called odd. The hidden labels say: precision {is_right.mean():.2f}.\n"
+        f"{n_odd} rows are called odd. The hidden labels say: precision {precision:.2f}.\n"
         f"The report, for a browser: {folder / 'report.html'}\n"
-        f"Go on yourself, with pictures: {_label_command(model_file, table, state)}\n\n"
+        f"Go on yourself, with pictures: {label}\n\n"
         "On your own file (leave the cells of unknown labels empty)\n"
         "$ semisvm fit YOUR.csv --target COLUMN --out model.skops --report report.html\n"
         "$ semisvm label model.skops YOUR.csv --min-precision 0.9 --state my.campaign     (it asks,"
@@ -116,60 +126,40 @@ def demo_command(seed: int, out: Path | None) -> None:
     )
 
 
-def _label_command(model_file: Path, table: Path, state: Path) -> str:
-    """The command that asks a person for labels, on a page that shows the digits."""
-    files = " ".join(map(shared.quoted, (model_file, table)))
-    return f"semisvm label {files} --state {shared.quoted(state)} --image 8x8 --web"
-
-
 def _answer(campaign: Campaign, truth: np.ndarray, screen: Screen) -> None:
     """Answer until the first certificate, then use up the labels to widen it."""
-    from semisvm.tables.certify import file_rows
-
-    places = file_rows(campaign)
     was_certified = False
     while campaign.n_labels < LABEL_BUDGET and (rows := campaign.draw(AT_ONCE)):
-        campaign.tell(rows, truth[places[rows]].tolist())
+        campaign.tell(rows, truth[rows].tolist())
         verdict = campaign.verdict()
         if not verdict.certified:
             screen.say(f"  {campaign.n_labels} labels: not proved yet")
         elif not was_certified or campaign.n_labels >= LABEL_BUDGET:
-            n_accepted = verdict.n_accepted
-            screen.say(f"  {campaign.n_labels} labels: certified for {n_accepted} rows")
+            screen.say(f"  {campaign.n_labels} labels: certified for {verdict.n_accepted} rows")
         was_certified = verdict.certified
-    if was_certified:
-        screen.say(
-            f"The promise: of these rows at least {MIN_PRECISION:.0%} are odd. Campaigns like"
-            f" this one err in at most {1 - campaign.confidence:.0%}."
-        )
 
 
-def _recall(scores: np.ndarray, truth: np.ndarray, is_open: Any) -> float:
-    """Return the highest recall at the demo's precision on the rows without a label."""
+def _recall(scores: np.ndarray, is_odd: np.ndarray) -> float:
+    """Return the highest recall at the demo's precision."""
     from sklearn.metrics import precision_recall_curve
 
-    rows = is_open.to_numpy()
-    precision, recall, _ = precision_recall_curve(truth[rows] == "odd", scores[rows])
+    precision, recall, _ = precision_recall_curve(is_odd, scores)
     return float(recall[precision >= MIN_PRECISION].max())
 
 
-def _make_folder(out: Path | None) -> Path:
+def _new_folder(out: Path | None) -> Path:
     """Create a new folder: the one asked for, or the first default name that is not taken."""
-    if out is not None:
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise click.UsageError(
-                f"{out} exists and is not an empty folder: choose another --out."
-            )
-        out.mkdir(parents=True, exist_ok=True)
-        return out
-    names = (Path(FOLDER if n == 1 else f"{FOLDER}-{n}") for n in count(1))
-    folder = next(name for name in names if not name.exists())
-    folder.mkdir()
-    return folder
+    if out is None:
+        names = (Path(FOLDER if n == 1 else f"{FOLDER}-{n}") for n in count(1))
+        out = next(name for name in names if not name.exists())
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise click.UsageError(f"{out} exists and is not an empty folder: choose another --out.")
+    out.mkdir(parents=True, exist_ok=True)
+    return out
 
 
-def _write_table(folder: Path, seed: int) -> tuple[Path, Any, np.ndarray]:
-    """Write the table with few labels; return its file, its rows and all labels."""
+def _write_table(table: Path, seed: int) -> tuple[Any, np.ndarray]:
+    """Write the table with few labels; return its rows and all labels."""
     import numpy as np
     from sklearn.datasets import load_digits
 
@@ -179,6 +169,5 @@ def _write_table(folder: Path, seed: int) -> tuple[Path, Any, np.ndarray]:
     known = np.random.default_rng(seed).choice(N_ROWS, N_LABELED, replace=False)
     labels[known] = truth[known]
     frame = images.data[:N_ROWS].astype(int).assign(digit=labels)
-    table = folder / "digits.csv"
     frame.to_csv(table, mode="x", index=False)
-    return table, frame, truth
+    return frame, truth

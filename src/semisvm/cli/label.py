@@ -54,10 +54,7 @@ SECONDS_FOR_A_REQUEST = 10  # of a client that neither sends nor reads
 @click.argument("data", type=shared.FILE)
 @target_options
 @click.option(
-    "--state",
-    type=shared.FILE,
-    metavar="FILE",
-    help="Where the campaign is kept; by default DATA.campaign.",
+    "--state", type=shared.FILE, help="Where the campaign is kept; by default DATA.campaign."
 )
 @click.option(
     "--web",
@@ -68,6 +65,7 @@ SECONDS_FOR_A_REQUEST = 10  # of a client that neither sends nor reads
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
+    show_default=False,
     help="Of the page; by default any that is free.",
 )
 @click.option(
@@ -146,15 +144,15 @@ def label_command(
 def _say_end(screen: Screen, session: LabelSession) -> None:
     """Say what is proved, and how to go on."""
     verdict = session.campaign.verdict()
+    state = shared.quoted(Path(session.state or ""))
     screen.say(f"\n{verdict.reason}")
     if verdict.certified:
         screen.say(
-            f"Write the certified model: semisvm certify apply {session.state} --out"
-            " certified.skops"
+            f"Write the certified model: semisvm certify apply {state} --out certified.skops"
         )
     screen.say(
         f"Saved in {session.state}: the same command goes on. For training the labels are written"
-        f" by: semisvm certify export {session.state} --out labels.csv"
+        f" by: semisvm certify export {state} --out labels.csv"
     )
 
 
@@ -223,18 +221,18 @@ class _LabelRequest(BaseHTTPRequestHandler):
             return
         length = self.headers.get("Content-Length", "")
         is_json = self.headers.get("Content-Type", "").startswith("application/json")
-        what: Any = None
         is_short = re.fullmatch("[0-9]{1,9}", length) and 0 < int(length) <= LONGEST_REQUEST
+        request: Any = None
         if place == "session" and is_json and is_short:
             with contextlib.suppress(ValueError, RecursionError):  # lists within lists
-                what = json.loads(self.rfile.read(int(length)))
-        if not isinstance(what, dict):
+                request = json.loads(self.rfile.read(int(length)))
+        if not isinstance(request, dict):
             self._refuse(HTTPStatus.BAD_REQUEST)
             return
         with self.server.turn:
             status = HTTPStatus.OK
             try:
-                self.server.act(what)
+                self.server.act(request)
             except (OSError, ValueError):
                 status = HTTPStatus.CONFLICT
             state = self.server.state()
@@ -244,13 +242,11 @@ class _LabelRequest(BaseHTTPRequestHandler):
         """What is asked for; None, once refused, unless the request names this server and the
         token, from its page.
         """
-        own = f"{HOST}:{self.server.server_port}"
+        host = f"{HOST}:{self.server.server_port}"
         token, _, place = self.path.lstrip("/").partition("/")
-        is_ours = self.headers.get("Host") == own and self.headers.get("Origin") in (
-            None,
-            f"http://{own}",
-        )
-        if is_ours and hmac.compare_digest(token.encode(), self.server.token.encode()):
+        is_from_page = self.headers.get("Origin") in (None, f"http://{host}")
+        knows_token = hmac.compare_digest(token.encode(), self.server.token.encode())
+        if self.headers.get("Host") == host and is_from_page and knows_token:
             return place.partition("?")[0]
         self._refuse(HTTPStatus.NOT_FOUND)
         return None

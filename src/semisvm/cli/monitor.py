@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from semisvm.cli import options as shared
-from semisvm.cli.certify import batch_size_option, format_option
 from semisvm.cli.screen import Screen, screen_option
 from semisvm.errors import counted
 
@@ -21,13 +20,9 @@ MONITOR_EXAMPLES = (
     "semisvm monitor show spam.monitor",
 )
 
-state_argument = click.argument("state", type=shared.FILE)
-
 
 @click.group(
-    "monitor",
-    epilog=shared.list_examples(*MONITOR_EXAMPLES),
-    short_help="Watch a model in use.",
+    "monitor", epilog=shared.list_examples(*MONITOR_EXAMPLES), short_help="Watch a model in use."
 )
 def monitor_command() -> None:
     """Watch a model in use: label a few rows of each new file, and get an alarm when the promise no
@@ -41,26 +36,14 @@ def monitor_command() -> None:
 @monitor_command.command("draw", short_help="Score new rows and write some of them to label.")
 @click.argument("model", type=shared.FILE)
 @click.argument("data", type=shared.FILE)
-@click.option(
-    "--state", required=True, type=shared.FILE, metavar="FILE", help="Where the monitor is kept."
-)
-@click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The file to fill in.")
+@shared.state_option
+@shared.out_option
 @click.option("--positive", metavar="CLASS", help="The class that the promise is about.")
-@click.option(
-    "--min-precision",
-    type=shared.SHARE,
-    metavar="P",
-    help="The promise; by default that of the model.",
-)
-@click.option(
-    "--min-recall",
-    type=shared.SHARE,
-    metavar="R",
-    help="The promise; by default that of the model.",
-)
-@click.option("--risk", type=shared.SHARE, metavar="A", help="Of a false alarm.  [default: 0.05]")
-@format_option
-@batch_size_option
+@shared.min_precision_option
+@shared.min_recall_option
+@click.option("--risk", type=shared.SHARE, help="Of a false alarm.  [default: 0.05]")
+@shared.batch_format_option
+@shared.batch_size_option
 @shared.unlabeled_option
 @shared.force_option
 @screen_option
@@ -79,8 +62,9 @@ def draw_command(
 ) -> int:
     """Score the rows of DATA by MODEL, say what moved since the fit, and write rows to label.
 
-    The first call begins the monitor of --state; later calls go on with it. Fill in the file as for
-    certify: class names, "?" for "don't know".
+    The first call begins the monitor of --state; later calls go on with it. The promise is that of
+    the model, unless it is given here. Fill in the file as for certify: class names, "?" for "don't
+    know".
     """
     from semisvm.disk import check_can_write
     from semisvm.tables.monitor import draw_batch, open_monitor
@@ -90,14 +74,7 @@ def draw_command(
     with screen.working():
         monitor = open_monitor(model, state, positive=positive, **given)
         moved = draw_batch(
-            monitor,
-            data,
-            n,
-            out,
-            unlabeled=unlabeled,
-            format=format,
-            force=force,
-            tell=screen.tell,
+            monitor, data, n, out, unlabeled=unlabeled, format=format, force=force, tell=screen.tell
         )
         monitor.save(state)
     verdict = monitor.verdict()
@@ -116,7 +93,7 @@ def draw_command(
 
 
 @monitor_command.command("tell", short_help="Read answers and say whether there is an alarm.")
-@state_argument
+@shared.state_argument
 @click.argument("answers", nargs=-1, required=True, type=shared.FILE, metavar="ANSWERS...")
 @click.option(
     "--batch",
@@ -142,7 +119,7 @@ def tell_command(state: Path, answers: tuple[Path, ...], batch: int | None, scre
 
 
 @monitor_command.command("show", short_help="Say what is known so far.")
-@state_argument
+@shared.state_argument
 @screen_option
 def show_command(state: Path, screen: Screen) -> int:
     """Say whether there is an alarm, and what moved."""

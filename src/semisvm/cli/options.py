@@ -15,6 +15,10 @@ import click
 class _File(click.Path):
     """A path whose links lead somewhere."""
 
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+        self.name = "file"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Return the path, or fail with a sentence."""
         path = Path(str(super().convert(value, param, ctx)))
@@ -26,7 +30,7 @@ class _File(click.Path):
         return path
 
 
-FILE = _File(path_type=Path)
+FILE = _File()
 
 
 class _Number(click.ParamType):
@@ -70,6 +74,31 @@ SEED = click.IntRange(min=0, max=2**32 - 1)  # what NumPy's generators take
 KERNELS = ("linear", "rbf", "poly", "sigmoid")
 
 force_option = click.option("--force", is_flag=True, help="Replace files that exist.")
+min_precision_option = click.option(
+    "--min-precision", type=SHARE, help="At least this precision: 0.9 or 90%."
+)
+min_recall_option = click.option(
+    "--min-recall", type=SHARE, help="At least this recall: 0.9 or 90%."
+)
+costs_option = click.option(
+    "--costs",
+    metavar="CLASS=COST,...",
+    help="What it costs to take a row of each class for another.",
+)
+state_argument = click.argument("state", type=FILE)
+state_option = click.option(
+    "--state", required=True, type=FILE, help="Where it is kept between commands."
+)
+out_option = click.option("--out", required=True, type=FILE, help="The file to write.")
+batch_format_option = click.option(
+    "--format",
+    type=click.Choice(["csv", "label-studio"]),
+    default="csv",
+    help="Of --out: a CSV file, or JSON for Label Studio.",
+)
+batch_size_option = click.option(
+    "-n", "n", type=click.IntRange(min=1), default=20, help="Rows to ask for."
+)
 unlabeled_option = click.option(
     "--unlabeled",
     metavar="MARK",
@@ -140,10 +169,10 @@ def with_flags(words: str, group: click.Group | None = None) -> str:
     """Write the parameters that the library names, such as `min_recall`, as options of the
     command: --min-recall.
     """
-    own: Any = click.get_current_context().find_root().command if group is None else group
-    found = [own.get_command(None, name) for name in own.list_commands(None)]
-    flags = {one.name: one.opts[0] for command in found for one in command.params}
-    return re.sub("`([a-z_]+)`", lambda found: flags.get(found[1], found[0]), words)
+    root: Any = click.get_current_context().find_root().command if group is None else group
+    known = [root.get_command(None, name) for name in root.list_commands(None)]
+    flags = {option.name: option.opts[0] for command in known for option in command.params}
+    return re.sub("`([a-z_]+)`", lambda name: flags.get(name[1], name[0]), words)
 
 
 def several(*decorators: Callable[..., Any]) -> Callable[..., Any]:
@@ -159,35 +188,19 @@ def several(*decorators: Callable[..., Any]) -> Callable[..., Any]:
 
 training_options = several(
     click.argument("data", nargs=-1, required=True, type=FILE, metavar="DATA..."),
-    click.option(
-        "--target", metavar="COL", help="The column of the labels. LIBSVM and npz files need none."
-    ),
+    click.option("--target", metavar="COL", help="The column of the labels; not for LIBSVM, npz."),
     unlabeled_option,
+    click.option("--unlabeled-data", multiple=True, type=FILE, help="More rows, unlabeled."),
     click.option(
-        "--unlabeled-data",
-        multiple=True,
-        type=FILE,
-        metavar="FILE",
-        help="Further rows, all unlabeled.",
-    ),
-    click.option(
-        "--positive",
-        metavar="CLASS",
-        help="Of two classes, the one to look for; by default the rarer one.",
+        "--positive", metavar="CLASS", help="Of two classes, the one to look for; else the rarer."
     ),
     click.option(
         "--drawn",
         metavar="COL",
-        help=(
-            'The column that says how labels were drawn: "at random", "by doubt", "by campaign". By'
-            ' default "drawn".'
-        ),
+        help='The column that says how labels were drawn: "at random", "by doubt", "by campaign".',
     ),
     click.option(
-        "--drop",
-        multiple=True,
-        metavar="COL",
-        help="Leave a column out; may be given more than once.",
+        "--drop", multiple=True, metavar="COL", help="Leave a column out; may be repeated."
     ),
     click.option(
         "--type",
@@ -205,99 +218,46 @@ training_options = several(
         "--spelling",
         type=click.Choice(["ask", "same", "exact"]),
         default="ask",
-        show_default=True,
-        help=(
-            'Labels that differ only by case or spaces ("Yes", "yes"): one class (same), or not'
-            " (exact)."
-        ),
+        help='Labels that differ only by case or spaces ("Yes", "yes"): one class or two.',
     ),
-    click.option(
-        "--min-precision",
-        type=SHARE,
-        metavar="P",
-        help=(
-            "The precision to keep, such as 0.9 or 90%: the highest recall that keeps it is taken."
-        ),
-    ),
-    click.option(
-        "--min-recall",
-        type=SHARE,
-        metavar="R",
-        help=(
-            "The recall to keep, such as 0.9 or 90%: the highest precision that keeps it is taken."
-        ),
-    ),
-    click.option(
-        "--best-f1", is_flag=True, help="Take the best F1 that keeps what is asked instead."
-    ),
+    min_precision_option,
+    min_recall_option,
+    click.option("--best-f1", is_flag=True, help="Take the best F1 that keeps what is asked."),
     click.option(
         "--confidence",
         type=SHARE,
-        metavar="P",
-        help=(
-            "Certify the target: with 0.9 it holds with a probability of 90%. Half of the labels"
-            " serve as proof."
-        ),
+        help="Certify the target with this probability, by half of the labels.",
     ),
     click.option(
         "--trust-labels",
         is_flag=True,
-        help=(
-            "Certify even if the labeled rows do not look like a random sample; the result says so."
-        ),
+        help="Certify even if the labeled rows do not look like a random sample.",
     ),
-    click.option(
-        "--costs",
-        metavar="CLASS=COST,...",
-        help="What it costs to take a row of each class for another.",
-    ),
+    costs_option,
     click.option(
         "--cost-matrix",
         type=FILE,
-        metavar="FILE",
         help="CSV of costs: one row per true class, one column per predicted class.",
     ),
     click.option(
-        "--kernel",
-        type=click.Choice(KERNELS),
-        help="By default linear for sparse rows (text), rbf otherwise.",
+        "--kernel", type=click.Choice(KERNELS), help="By default linear for texts, else rbf."
     ),
-    click.option(
-        "--C",
-        "C",
-        type=NUMBER,
-        help="The price of an error on a label; by default tuned on the labels.",
-    ),
-    click.option(
-        "--gamma", type=NUMBER, help="Width of the rbf kernel; by default tuned on the labels."
-    ),
+    click.option("--C", "C", type=NUMBER, help="The cost of an error on a label; else tuned."),
+    click.option("--gamma", type=NUMBER, help="Width of the rbf kernel; else tuned."),
     click.option(
         "--tune/--no-tune",
         default=True,
-        help=(
-            "Choose how columns are prepared, the kernel, C and gamma on the labels (the default,"
-            " seconds)."
-        ),
+        help="Choose how columns are prepared, the kernel, C and gamma on the labels (seconds).",
     ),
-    click.option(
-        "--device", default="auto", show_default=True, help="Where to compute: auto, cpu or cuda."
-    ),
-    click.option(
-        "--seed",
-        type=SEED,
-        default=0,
-        show_default=True,
-        help="Makes every random choice repeatable.",
-    ),
+    click.option("--device", default="auto", help="Where to compute: auto, cpu or cuda."),
+    click.option("--seed", type=SEED, default=0, help="Makes every random choice repeatable."),
     click.option(
         "--max-unlabeled",
         type=click.IntRange(min=0),
         default=5000,
-        show_default=True,
         help="Unlabeled rows used to compare methods; the model itself uses all.",
     ),
 )
-
 cluster_options = several(
     click.option(
         "--dask",
@@ -329,8 +289,8 @@ def open_cluster(data: Path, dask: str | None, workers: int | None) -> Iterator[
         return
     from semisvm.tables.partition_rows import open_workers
 
-    with open_workers(dask, workers) as found:
-        yield found
+    with open_workers(dask, workers) as readers:
+        yield readers
 
 
 def read_training_options(
@@ -346,7 +306,41 @@ def read_training_options(
     from semisvm.tables.methods import Settings
     from semisvm.tables.read_training import read_training
 
+    _check_together(options)
     Target(options["min_precision"], options["min_recall"])  # refuses before anything is read
+    names = ("unlabeled", "positive", "drop", "drawn", "decimal", "spelling")
+    reading: dict[str, Any] = {name: options[name] for name in names}
+    reading["types"] = dict(_column_and_type(words) for words in options["types"])
+    training: Any
+    if workers is not None:
+        from semisvm.tables.fit_folder import read_folder
+
+        if options["unlabeled_data"]:
+            raise click.UsageError(
+                "--unlabeled-data and a folder: put the files into the folder, without the target."
+            )
+        folder = options["data"][0]
+        training = read_folder(folder, options["target"], workers=workers, tell=tell, **reading)
+    else:
+        reading["unlabeled_data"] = options["unlabeled_data"]
+        training = read_training(options["data"], options["target"], **reading)
+    costs: Any = None
+    if options["costs"]:
+        costs = parse_costs(options["costs"], training.classes)
+    elif options["cost_matrix"]:
+        costs = read_cost_matrix(options["cost_matrix"], training.classes)
+    given = {field.name: options[field.name] for field in fields(Settings) if field.name in options}
+    given["C"] = 1.0 if options["C"] is None else options["C"]
+    return training, Settings(**given | {"costs": costs})
+
+
+def wants_tuning(options: dict[str, Any]) -> bool:
+    """Whether C and gamma are tuned: unless the user says no, or sets one of them."""
+    return bool(options["tune"]) and options["C"] is None and options["gamma"] is None
+
+
+def _check_together(options: dict[str, Any]) -> None:
+    """Refuse options that do not go together, before anything is read."""
     confidence = options["confidence"]
     if confidence is not None and not 0 < confidence < 1:
         raise click.UsageError(
@@ -358,46 +352,12 @@ def read_training_options(
         )
     if options["costs"] and options["cost_matrix"]:
         raise click.UsageError("--costs and --cost-matrix both set the costs: give one of them.")
-    said = {
-        name: options[name]
-        for name in ("unlabeled", "positive", "drop", "drawn", "decimal", "spelling")
-    }
-    said["types"] = dict(_pair(words) for words in options["types"])
-    found: Any
-    if workers is not None:
-        from semisvm.tables.fit_folder import read_folder
-
-        if options["unlabeled_data"]:
-            raise click.UsageError(
-                "--unlabeled-data and a folder: put the files into the folder, without the target."
-            )
-        found = read_folder(
-            options["data"][0], options["target"], workers=workers, tell=tell, **said
-        )
-    else:
-        found = read_training(
-            options["data"], options["target"], unlabeled_data=options["unlabeled_data"], **said
-        )
-    costs: Any = None
-    if options["costs"]:
-        costs = parse_costs(options["costs"], found.classes)
-    elif options["cost_matrix"]:
-        costs = read_cost_matrix(options["cost_matrix"], found.classes)
     for name in ("C", "gamma"):
         if options[name] is not None and not options[name] > 0:
             raise click.UsageError(f"--{name} must be a positive number, got {options[name]:g}.")
-    asked = {one.name: options[one.name] for one in fields(Settings) if one.name in options}
-    return found, Settings(
-        **asked | {"C": 1.0 if options["C"] is None else options["C"], "costs": costs}
-    )
 
 
-def wants_tuning(options: dict[str, Any]) -> bool:
-    """Whether C and gamma are tuned: unless the user says no, or sets one of them."""
-    return bool(options["tune"]) and options["C"] is None and options["gamma"] is None
-
-
-def _pair(words: str) -> tuple[str, str]:
+def _column_and_type(words: str) -> tuple[str, str]:
     name, equals, type = words.rpartition("=")
     if not equals:
         raise click.UsageError(f"--type {words!r} is not COLUMN=TYPE, as in --type zip=category.")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +20,8 @@ from semisvm.cli.options import with_flags
 from semisvm.errors import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rich.console import Console
 
-    from semisvm.decision import OperatingPoint
     from semisvm.tables.evaluate import Evaluation
     from semisvm.tables.sentences import FirstScreen
     from semisvm.tables.summary import Comparison, FitSummary
@@ -91,9 +88,14 @@ class Screen:
             self._draw(what, done, total, unit)
         elif now - self.spoke >= BETWEEN_LINES:
             self.spoke = now
-            click.echo(
-                f"{what}: {_progress_count(done, total, unit)}({now - self.began:.0f} s)", err=True
-            )
+            click.echo(f"{what}: {self._count(done, total, unit)}", err=True)
+
+    def _count(self, done: int | None, total: int | None, unit: str) -> str:
+        """How far it is, and since when."""
+        count = f"{done:,} " if done else ""
+        count += f"of {total:,} " if done and total is not None else ""
+        count += f"{unit} " if done and unit else ""
+        return f"{count}({time.monotonic() - self.began:.0f} s)"
 
     def _draw(self, what: str, done: int | None, total: int | None, unit: str) -> None:
         if self._progress is None:
@@ -113,7 +115,7 @@ class Screen:
                 self._progress.remove_task(self._task)
             self._what = what
             self._task = self._progress.add_task(what, total=total, count="")
-        count = f"{_progress_count(done, total, unit)}({time.monotonic() - self.began:.0f} s)"
+        count = self._count(done, total, unit)
         self._progress.update(self._task, completed=done or 0, total=total, count=count)
 
 
@@ -124,19 +126,6 @@ screen_option = click.option(
     callback=lambda context, option, as_json: Screen(as_json),
     help="Print one JSON object to stdout, for programs.",
 )
-
-
-def _progress_count(done: int | None, total: int | None, unit: str) -> str:
-    return (
-        ""
-        if not done
-        else f"{done:,} "
-        + ("" if total is None else f"of {total:,} ")
-        + (f"{unit} " if unit else "")
-    )
-
-
-# ---- compiling ----
 
 
 def is_compiled() -> bool:
@@ -165,28 +154,22 @@ def show_first(console: Console, answer: FirstScreen) -> None:
         console.print(escape(with_flags(line)), soft_wrap=True if line.startswith("Next") else None)
 
 
-def show_columns(console: Console, summary: FitSummary) -> None:
-    """Print what each column was taken for, and which were left out and why."""
+def show_details(console: Console, summary: FitSummary) -> None:
+    """Print columns, data, method, audit, and whether the target is reached."""
     from rich.markup import escape
 
-    console.print("[bold]Columns[/]")
-    for feature in summary.data.features[:MOST_COLUMNS_SHOWN]:
-        remark = f"   ({escape(with_flags(feature.remark))})" if feature.remark else ""
-        console.print(f"  {escape(feature.name)}: {feature.type}{remark}")
-    if len(summary.data.features) > MOST_COLUMNS_SHOWN:
-        console.print(f"  and {len(summary.data.features) - MOST_COLUMNS_SHOWN} more")
-    for name, why in summary.data.left_out.items():
-        console.print(f"  {escape(name)}: left out, it {escape(why)}")
-
-
-def show_fit(console: Console, summary: FitSummary) -> None:
-    """Print the data, the method, the audit and whether the target is reached."""
-    from rich.markup import escape
-
-    from semisvm.tables.sentences import verdict
+    from semisvm.tables.sentences import verdict, with_interval
 
     data = summary.data
     method = summary.method
+    console.print("\n[bold]Columns[/]")
+    for feature in data.features[:MOST_COLUMNS_SHOWN]:
+        remark = f"   ({escape(with_flags(feature.remark))})" if feature.remark else ""
+        console.print(f"  {escape(feature.name)}: {feature.type}{remark}")
+    if len(data.features) > MOST_COLUMNS_SHOWN:
+        console.print(f"  and {len(data.features) - MOST_COLUMNS_SHOWN} more")
+    for name, why in data.left_out.items():
+        console.print(f"  {escape(name)}: left out, it {escape(why)}")
     console.print(
         f"[bold]{escape(data.name)}[/]: {counted(data.rows, 'row')}, {data.labeled:,} labeled,"
         f" {data.unlabeled:,} not; {counted(len(data.features), 'column')}; classes"
@@ -195,17 +178,23 @@ def show_fit(console: Console, summary: FitSummary) -> None:
     )
     console.print(f"[bold]Method[/]: {method.name} ({method.paper_name}). {escape(method.why)}")
     for name, steps in summary.audits.items():
-        _show_audit(console, escape(name), steps)
-    said, advice = "", ""
+        titles = [f"held-out labels, {name}", "precision (90% interval)", "recall", "F1"]
+        rows = [
+            [step, *map(with_interval, (point.precision, point.recall, point.f_score))]
+            for step, point in steps.items()
+        ]
+        _show_table(console, titles, rows)
+    said = ""
+    advice = ""
     for name, point in summary.operating_points.items():
         if not point.target.is_constrained:
             continue
-        found = verdict(point)
-        of = "" if summary.positive else f"{escape(name)}: "
-        headline = f"[{STYLES.get(point.status, 'yellow')}]{escape(found.headline)}[/]"
-        console.print(f"[bold]{of}{headline}[/] {escape(found.sentence)} {escape(found.basis)}")
-        said += found.sentence
-        advice = found.advice or advice
+        words = verdict(point)
+        label = "" if summary.positive else f"{escape(name)}: "
+        headline = f"[{STYLES.get(point.status, 'yellow')}]{escape(words.headline)}[/]"
+        console.print(f"[bold]{label}{headline}[/] {escape(words.sentence)} {escape(words.basis)}")
+        said += words.sentence
+        advice = words.advice or advice
     if advice:
         console.print(f"[bold]What to do[/]: {escape(advice)}")
     for note in summary.notes:
@@ -213,104 +202,72 @@ def show_fit(console: Console, summary: FitSummary) -> None:
             console.print(f"- {escape(with_flags(note))}")
 
 
-def _show_audit(console: Console, name: str, steps: Mapping[str, OperatingPoint]) -> None:
+def _show_table(console: Console, titles: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
-    from semisvm.tables.sentences import format_estimate
-
-    table = Table(
-        f"held-out labels, {name}",
-        "precision (90%)",
-        "recall",
-        "F1",
-        box=None,
-        padding=(0, 2, 0, 0),
-    )
-    for step, point in steps.items():
-        measures = (format_estimate(one) for one in (point.precision, point.recall, point.f_score))
-        table.add_row(step, *measures)
+    table = Table(*map(escape, titles), box=None, padding=(0, 2, 0, 0))
+    for row in rows:
+        table.add_row(*map(escape, row))
     console.print(table)
 
 
-def show_comparison(console: Console, found: Comparison) -> None:
+def show_comparison(console: Console, comparison: Comparison) -> None:
     """Print every method beside the supervised one, and the verdict."""
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(
-        "method", f"{found.measure} (90%)", f"gain over {found.baseline}", "seconds", "", box=None
-    )
-    for line in found.methods:
-        merit = found.shown(line)
-        gap = line.difference
-        remarks = ["chosen"] if line.name == found.chosen else []
-        remarks += [] if line.reaches_target else ["target not reached"]
-        table.add_row(
-            line.name,
-            f"{merit.value:.3f} [{merit.low:.3f}, {merit.high:.3f}]",
-            (
-                ""
-                if line.name == found.baseline
-                else f"{gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
-            ),
-            f"{line.seconds:.1f}",
-            ", ".join(remarks),
-        )
-    console.print(table)
-    for name, why in found.left_out.items():
+    from semisvm.tables.sentences import comparison_table
+
+    _show_table(console, *comparison_table(comparison))
+    for name, why in comparison.left_out.items():
         console.print(f"- {name} was left out: {escape(why)}")
-    for line in found.methods:
-        for complaint in line.complaints:
-            console.print(f"- {line.name}: {escape(complaint)}")
-    console.print(f"[bold]Verdict[/]: {escape(found.verdict)}")
+    for method in comparison.methods:
+        for complaint in method.complaints:
+            console.print(f"- {method.name}: {escape(complaint)}")
+    console.print(f"[bold]Verdict[/]: {escape(comparison.verdict)}")
 
 
-def show_evaluation(console: Console, found: Evaluation) -> None:
+def show_evaluation(console: Console, evaluation: Evaluation) -> None:
     """Print what the model gives on labels it has not seen."""
     from rich.markup import escape
-    from rich.table import Table
 
     from semisvm.tables.evaluate import SEEN, say_as_negative
-    from semisvm.tables.sentences import format_estimate
+    from semisvm.tables.sentences import with_interval
 
-    unlabeled = (
-        f" (not judged: {counted(found.unlabeled, 'unlabeled row')})" if found.unlabeled else ""
-    )
-    console.print(
-        f"{counted(found.rows, 'labeled row')}{unlabeled}. Accuracy {found.accuracy:.3f}."
-    )
-    for line in say_as_negative(found.classes, found.as_negative):
+    unlabeled = ""
+    if evaluation.unlabeled:
+        unlabeled = f" (not judged: {counted(evaluation.unlabeled, 'unlabeled row')})"
+    rows = counted(evaluation.rows, "labeled row")
+    console.print(f"{rows}{unlabeled}. Accuracy {evaluation.accuracy:.3f}.")
+    for line in say_as_negative(evaluation.classes, evaluation.as_negative):
         console.print(escape(line))
-    if found.was_seen:
+    if evaluation.was_seen:
         console.print(SEEN)
-    if found.not_at_random:
+    if evaluation.not_at_random:
         console.print(
-            f"Not drawn at random: {counted(found.not_at_random, 'labeled row')}. Nothing is"
+            f"Not drawn at random: {counted(evaluation.not_at_random, 'labeled row')}. Nothing is"
             " measured on them, because they do not stand for the others."
         )
-    if found.below_all:
+    if evaluation.below_all:
         console.print(
-            f"Below the operating point of every class: {counted(found.below_all, 'row')}, which"
-            " get the label of the nearest class. Precision and recall of a class are those of the"
-            " rows above its own operating point."
+            f"Below the operating point of every class: {counted(evaluation.below_all, 'row')},"
+            " which get the label of the nearest class. Precision and recall of a class are those"
+            " of the rows above its own operating point."
         )
-    has_costs = any(point.cost is not None for point in found.points.values())
-    titles = ["precision (90%)", "recall", "F1", *(["cost per row"] if has_costs else [])]
-    table = Table("class", *titles, "asked", "", box=None)
-    for name, point in found.points.items():
-        measured = [
-            point.precision,
-            point.recall,
-            point.f_score,
-            *([point.cost] if has_costs else []),
-        ]
-        cells = ["" if one is None else format_estimate(one) for one in measured]
+    has_costs = any(point.cost is not None for point in evaluation.points.values())
+    titles = ["class", "precision (90% interval)", "recall", "F1"]
+    titles += ["cost per row"] if has_costs else []
+    lines = []
+    for name, point in evaluation.points.items():
+        estimates = [point.precision, point.recall, point.f_score]
+        estimates += [] if point.cost is None else [point.cost]
         asked = ["", ""]
         if point.target.is_constrained:
             asked = [str(point.target), "reached" if point.reached else "not reached"]
-        table.add_row(escape(name), *cells, *asked)
-    console.print(table)
-    grid = Table("true \\ predicted", *map(escape, found.classes), box=None)
-    for name, counts in zip(found.classes, found.confusion, strict=True):
-        grid.add_row(escape(name), *(f"{count:,}" for count in counts))
-    console.print(grid)
+        lines.append([name, *map(with_interval, estimates), *asked])
+    _show_table(console, [*titles, "asked", ""], lines)
+    confusion = [
+        [name, *(f"{count:,}" for count in counts)]
+        for name, counts in zip(evaluation.classes, evaluation.confusion, strict=True)
+    ]
+    _show_table(console, ["true \\ predicted", *evaluation.classes], confusion)

@@ -123,7 +123,7 @@ def register_converters(*more: type) -> None:
     from skl2onnx import update_registered_converter
 
     classes = [method.estimator_class for method in METHODS] + [SVCCV, PaperPreferenceSVC, *more]
-    exported = {one for one in classes if issubclass(one, EXPORTED)}
+    exported = {each for each in classes if issubclass(each, EXPORTED)}
     for estimator_class in (*exported, PreferenceClassifier, ThresholdClassifier):
         update_registered_converter(
             estimator_class,
@@ -148,9 +148,9 @@ def _refuse_what_onnx_lacks(model: Any) -> None:
             " any model for Python."
         )
     if isinstance(inner, PreferenceClassifier):
-        for one in inner.estimators_:
-            if isinstance(one, EXPORTED):
-                _refuse_what_onnx_lacks(one)
+        for estimator in inner.estimators_:
+            if isinstance(estimator, EXPORTED):
+                _refuse_what_onnx_lacks(estimator)
     if not isinstance(inner, BaseSVC):
         return
     kernel = inner._formula.name

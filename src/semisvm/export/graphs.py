@@ -257,7 +257,7 @@ def _whitening(gaussians: Any, k: int) -> np.ndarray:
 
 def _scores_of_classifiers(model: PreferenceClassifier, X: Any, op: Any) -> Any:
     """Scores of the binary problems without thresholds, (n, n_problems)."""
-    return op.Concat(*(_scores_of_classifier(one, X, op) for one in model.estimators_), axis=1)
+    return op.Concat(*(_scores_of_classifier(each, X, op) for each in model.estimators_), axis=1)
 
 
 def _scores_of_classifier(model: Any, X: Any, op: Any) -> Any:
@@ -273,8 +273,10 @@ def _scores_of_classifier(model: Any, X: Any, op: Any) -> Any:
     X = op.of_estimator(
         steps[-1], X, zipmap=False, **({"raw_scores": True} if has_decision else {})
     )
-    found = X[1]  # after the labels
-    first, second = (op.as_type(op.Gather(found, np.array([k]), axis=1), "DOUBLE") for k in (0, -1))
+    scores = X[1]  # after the labels
+    first, second = (
+        op.as_type(op.Gather(scores, np.array([k]), axis=1), "DOUBLE") for k in (0, -1)
+    )
     if has_decision:
         return second
     least = np.array(SMALLEST_PROBABILITY)

@@ -17,27 +17,23 @@ so that they print, follow the page's colors in dark mode, and hold text that ca
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
-import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib import resources
 from inspect import isfunction
 from pathlib import Path
 from typing import Any
 
 from semisvm.campaign import CampaignSummary
-from semisvm.campaign.verdict import more_labels
 from semisvm.disk import whole_file
 from semisvm.errors import counted, require_extra
 from semisvm.estimators.progress import RoundRecord
-from semisvm.report.answers import describe_answers, plain_ends
-from semisvm.report.charts import changing_columns, finite_or_none
+from semisvm.html import asset, policy_hash
+from semisvm.report.answers import describe_answers
+from semisvm.report.charts import changing_columns, finite_or_none, plain_ends
 from semisvm.report.displays import CampaignDisplay, OperatingPointDisplay
 from semisvm.tables import sentences
 from semisvm.tables.evaluate import summarize_estimator
@@ -58,14 +54,8 @@ MOST_LISTED = 400  # rounds
 MOST_DRAWN = 8  # numbers of rounds
 MOST_COLUMNS = 8
 MOST_FEATURES = 500
-# Control characters and code points that are no characters: HTML forbids them, and UTF-8 has no
-# half surrogate pair.
-_NO_CHARACTERS = "".join(
-    chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF)
-)
-_FORBIDDEN = re.compile(
-    f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{_NO_CHARACTERS}]"
-)
+# Control characters, and half surrogate pairs, which UTF-8 does not have.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def write_page(
@@ -209,7 +199,8 @@ def render_page(
             max(0, len(columns) - MOST_COLUMNS),
         ),
         features=[
-            replace(one, remark=reword(one.remark)) for one in summary.data.features[:MOST_FEATURES]
+            replace(feature, remark=reword(feature.remark))
+            for feature in summary.data.features[:MOST_FEATURES]
         ],
         drawn=_embed(drawn),
         style=_asset("page.css"),
@@ -219,29 +210,29 @@ def render_page(
     )
 
 
-def _draw_comparison(found: Comparison) -> list[dict[str, Any]]:
+def _draw_comparison(comparison: Comparison) -> list[dict[str, Any]]:
     """Return what the chart of the methods draws."""
     return [
-        {"name": method.name, "last": method.name == found.chosen}
-        | dict(zip(("value", "low", "high"), plain_ends(found.shown(method)), strict=True))
-        for method in found.methods
+        {"name": method.name, "last": method.name == comparison.chosen}
+        | dict(zip(("value", "low", "high"), plain_ends(comparison.shown(method)), strict=True))
+        for method in comparison.methods
     ]
 
 
-def _draw_campaign(found: CampaignSummary) -> dict[str, Any]:
+def _draw_campaign(campaign: CampaignSummary) -> dict[str, Any]:
     """Return what the charts of a campaign draw."""
     prices = [
         {
             "name": counted(line["n_accepted"], "row"),
-            "need": line["forecast"],
-            "is_certified": line["is_certified"],
+            "length": 0 if line["is_certified"] else line["forecast"],
+            "words": sentences.price_left(line),
         }
-        for line in found.thresholds
+        for line in campaign.thresholds
     ]
     return {
-        "labels": found.labels,
-        "paths": found.paths,
-        "certified_at": found.certified_at,
+        "labels": campaign.labels,
+        "paths": campaign.paths,
+        "certified_at": campaign.certified_at,
         "prices": prices,
     }
 
@@ -251,28 +242,29 @@ def _describe_rounds(records: Sequence[RoundRecord]) -> dict[str, Any]:
     small charts.
     """
     listing = listing_of(records)
-    if listing is not None and "weight" in listing.columns:
+    changing = changing_columns(records) if listing is ROUNDS else {}
+    if "weight" in listing.columns:
         records = sorted(
             records, key=lambda record: -(finite_or_none(record.details.get("weight")) or 0.0)
         )
     shown = [record.as_dict() for record in records[:MOST_LISTED]]
-    if listing is not None:
-        shown = [
-            line | {"problem": sentences.member_name(str(line.get("problem", "")))}
-            for line in shown
-        ]
-    if listing is not None:
-        known = {name for record in shown for name in record}
-        titles = {name: title for name, title in listing.columns.items() if name in known}
+    names = dict.fromkeys(name for record in shown for name in record)
+    if listing is ROUNDS:
+        titles = {
+            name: column_title(name)
+            for name in names
+            if any(sentences.text(record.get(name)) not in ("", "nan") for record in shown)
+        }
     else:
-        titles = {name: column_title(name) for name in _columns_in_use(shown)}
-    changing = changing_columns(records) if listing is None else {}
+        titles = {name: title for name, title in listing.columns.items() if name in names}
+        for record in shown:
+            record["problem"] = sentences.member_name(str(record.get("problem", "")))
     drawn = [
         {"name": column_title(name), "lines": list(lines.items())}
         for name, lines in changing.items()
     ]
     return {
-        "listing": listing or ROUNDS,
+        "listing": listing,
         "titles": titles,
         "records": shown,
         "left_out": len(records) - len(shown),
@@ -281,16 +273,6 @@ def _describe_rounds(records: Sequence[RoundRecord]) -> dict[str, Any]:
         ),
         "drawn": drawn[:MOST_DRAWN],
     }
-
-
-def _columns_in_use(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the columns that hold something in at least one record."""
-    names = dict.fromkeys(name for record in records for name in record)
-    return [name for name in names if any(_holds_something(record.get(name)) for record in records)]
-
-
-def _holds_something(value: Any) -> bool:
-    return value not in (None, "") and not (isinstance(value, float) and math.isnan(value))
 
 
 def _pairs(part: Mapping[str, Any] | None) -> list[tuple[str, str]]:
@@ -314,27 +296,20 @@ def _template() -> Any:
             _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value) if type(value) is str else value
         ),
     )
-    environment.filters |= {name: one for name, one in vars(sentences).items() if isfunction(one)}
-    environment.filters |= {"more_labels": more_labels, "pairs": _pairs}
+    functions = {name: each for name, each in vars(sentences).items() if isfunction(each)}
+    environment.filters |= functions
+    environment.filters["pairs"] = _pairs
     return environment.from_string(_asset("page.html.jinja"))
 
 
 @cache
 def _asset(name: str) -> str:
-    return (
-        resources.files("semisvm.report")
-        .joinpath("assets", name)
-        .read_text(encoding="utf-8")
-        .strip()
-    )
+    return asset("semisvm.report", name).strip()
 
 
 def _policy(scripts: list[str]) -> str:
     """Allow only these scripts to run, and nothing to be fetched."""
-    digests = [
-        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts
-    ]
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    allowed = " ".join(map(policy_hash, scripts))
     return (
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; base-uri 'none';"
         " form-action 'none'"

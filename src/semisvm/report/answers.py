@@ -7,36 +7,23 @@ as plain JSON values; None where the summary does not have them.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
-from semisvm.decision import Estimate, OperatingPoint, Target
-from semisvm.decision.audit import SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED
-from semisvm.decision.audit import changed_by_unlabeled as is_changed
+from semisvm.decision import Target
 from semisvm.decision.target import f_name
-from semisvm.report.charts import ThresholdTable, UsableScores, bin_scores, tabulate
+from semisvm.report.charts import UsableScores, bin_scores, plain_ends, tabulate
 from semisvm.tables.sentences import (
+    STEP_NAMES,
+    audit_sentence,
     figures,
     percent,
     precisions_by_prior,
-    rate,
-    signed_rate,
     verdict,
     whole,
 )
 from semisvm.tables.summary import ErrorCosts, FitSummary
 
 DEFAULT_CONFIDENCE = 0.9  # of intervals, where there is no operating point that has its own
-N_CURVE_LINES = 12  # of the table beside the chart
-STEP_NAMES = {
-    SUPERVISED: "Supervised, threshold 0",
-    SUPERVISED_THRESHOLD: "Supervised + threshold",
-    WITH_UNLABELED: "+ unlabeled rows",
-}
-NOTHING_CHANGES = "The last step changes nothing: the unlabeled rows do not help here."
-OVERLAP = "Where intervals overlap, the labels are too few to tell the steps apart."
 
 
 def describe_answers(summary: FitSummary) -> list[dict[str, Any]]:
@@ -59,11 +46,11 @@ def _answer(key: str, name: str, summary: FitSummary) -> dict[str, Any]:
         confidence = point.confidence
         level = point.level
     scores = UsableScores.of(sample)
-    table = (
-        None
-        if scores.missing
-        else tabulate(scores, confidence=confidence, beta=target.beta, chosen=chosen)
-    )
+    table = None
+    curve = None
+    if not scores.missing:
+        table = tabulate(scores, confidence=confidence, beta=target.beta, chosen=chosen)
+        curve = table.columns | {"chosen": table.chosen, "start": table.start}
     bins = bin_scores(scores, chosen)
     steps = summary.audits.get(name, {})
     measures = {"precision": "Precision", "recall": "Recall", "f_score": f_name(target.beta)}
@@ -77,11 +64,10 @@ def _answer(key: str, name: str, summary: FitSummary) -> dict[str, Any]:
         "confidence": percent(confidence),
         "steps": list(zip(names, steps.values(), strict=True)),
         "measures": measures,
-        "audit_sentence": _audit_sentence(steps, measures),
+        "audit_sentence": audit_sentence(steps, measures),
         "scores": scores,
         "level": level if sample is None else sample.level,
         "table": table,
-        "listed": [] if table is None else _listed_thresholds(table),
         "bins": bins,
         "bins_alt": _bins_alt(scores),
         "priors": [] if point is None else precisions_by_prior(point),
@@ -93,51 +79,19 @@ def _answer(key: str, name: str, summary: FitSummary) -> dict[str, Any]:
             "steps": names,
             "measures": [
                 {
-                    "name": one,
+                    "name": measure,
                     "title": title,
-                    "estimates": [plain_ends(getattr(p, one)) for p in steps.values()],
+                    "estimates": [plain_ends(getattr(step, measure)) for step in steps.values()],
                 }
-                for one, title in measures.items()
+                for measure, title in measures.items()
             ],
         },
         "costs": _costs(summary.costs, target),
-        "curve": (
-            None
-            if table is None
-            else table.columns | {"chosen": table.chosen, "start": table.start}
-        ),
+        "curve": curve,
         "bins": bins,
         "key": key,
     }
     return answer | {"drawn": drawn}
-
-
-def _audit_sentence(steps: Mapping[str, OperatingPoint], measures: Mapping[str, str]) -> str:
-    """Return the steps in figures, in the last of the measures; whether a gain is real is for
-    the intervals to say.
-    """
-    name, title = list(measures.items())[-1]
-    values = [getattr(point, name).value for point in steps.values()]
-    if len(values) < 2 or any(map(math.isnan, values)):
-        return ""
-    gains = [
-        f"then {rate(after)} ({signed_rate(after - before)})" for before, after in pairwise(values)
-    ]
-    is_idle = list(steps)[-1] == WITH_UNLABELED and not is_changed(steps)
-    return (
-        f"{title}: {rate(values[0])}, {', '.join(gains)}. {NOTHING_CHANGES if is_idle else OVERLAP}"
-    )
-
-
-def plain_ends(estimate: Estimate) -> list[float | None]:
-    """Return [value, low, high] as JSON has it: None for NaN and infinite ends."""
-    return [float(end) if math.isfinite(end) else None for end in estimate]
-
-
-def _listed_thresholds(table: ThresholdTable) -> list[int]:
-    """Return the places of about a dozen thresholds of the curve, the chosen one among them."""
-    kept = {round(k * table.last / (N_CURVE_LINES - 1)) for k in range(N_CURVE_LINES)}
-    return sorted(kept if table.chosen is None else kept | {table.chosen})
 
 
 def _costs(costs: ErrorCosts | None, target: Target) -> dict[str, Any]:

@@ -1,52 +1,37 @@
-"""What charts draw, computed beforehand, and where they get their scores: the page itself does no
-statistics.
-
-For every threshold (`tabulate`, `bin_scores`)
+"""What charts draw, computed beforehand: the page itself does no statistics.
 
     columns   by name, one entry per threshold, lowest first (to the right is stricter):
-              cut, tp, fp, fn, tn, precision, recall, f_score and their _low and _high,
-              missed_low ... alarm_high   bounds of fn / rows and fp / rows at half the risk each,
-              from which any pair
-                                          of costs gives a bound of the expected cost
-              unlabeled                   how many unlabeled rows are accepted, scaled up from the
-              sample
+              cut, tp, fp, fn, tn, precision, recall, f_score and their _low and _high;
+              missed_low ... alarm_high, bounds of fn / rows and fp / rows at half the risk each,
+              from which any pair of costs gives a bound of the expected cost;
+              unlabeled, how many unlabeled rows are accepted, scaled up from the sample
     bins      labeled positives, labeled negatives and unlabeled rows (as sampled), counted in the
               same bins
 
 Intervals are exact for a threshold fixed beforehand. Of more than 400 thresholds 400 are kept,
 evenly spaced in rank; the chosen one is always among them, with its exact value.
-
-For Displays (`score_estimator`, `read_scores`)
-
-    scores     (n,)  of labeled rows, on the scale of `threshold`
-    sign       (n,)  +1 on rows of the class, -1 on other labeled rows
-    unlabeled  (m,)  scores of the unlabeled rows; empty where X was not given
-
-From an estimator without X and y, these are the scores on which it chose its operating point
-(`calibration_scores_`); with X and y, its decision function on those rows, where the threshold in
-use is 0. The estimator may be the last step of a Pipeline.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from semisvm.decision import Counts, OperatingPoint, binomial_interval
+from semisvm.decision import Counts, Estimate, binomial_interval
 from semisvm.decision.binomial import estimate_f
 from semisvm.decision.counts import count_all, precision, recall
 from semisvm.estimators.progress import RoundRecord
-from semisvm.labels import encode
-from semisvm.tables.summary import FitSummary, ScoreSample
+from semisvm.tables.summary import ScoreSample
 
 MOST_THRESHOLDS = 400
 N_BINS = 32
+N_LISTED = 12  # thresholds of the table beside the chart
 DIGITS = 5
 
 NO_SCORES = "No scores of labeled rows were stored with this model, so there is no curve to draw."
@@ -73,6 +58,12 @@ class ThresholdTable:
     def start(self) -> int:
         """Where the slider begins: at the chosen threshold, or in the middle."""
         return (self.last + 1) // 2 if self.chosen is None else self.chosen
+
+    @property
+    def listed(self) -> list[int]:
+        """The places of about a dozen thresholds, the chosen one among them."""
+        kept = set(np.linspace(0, self.last, N_LISTED).round().astype(int).tolist())
+        return sorted(kept if self.chosen is None else kept | {self.chosen})
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +109,7 @@ def tabulate(
     accepted = curve.counts.accepted
     index = None
     if chosen is not None:
-        # Each set of rows that can be accepted occurs once: the chosen threshold represents its
-        # own.
+        # Each set of rows that can be accepted occurs once, so this is the chosen one.
         index = int(np.flatnonzero(accepted == np.count_nonzero(scores.labeled > chosen))[0])
         cuts[index] = chosen
     kept = np.unique(
@@ -206,24 +196,23 @@ def changing_columns(records: Sequence[RoundRecord]) -> dict[str, RoundLines]:
     value).
     """
     columns: dict[str, RoundLines] = {}
-    lengths: dict[str, int] = {}
+    lengths: Counter[str] = Counter()
     for record in records:
-        lengths[record.problem] = lengths.get(record.problem, 0) + 1
+        lengths[record.problem] += 1
         for name, value in record.as_dict().items():
             number = None if name in NOT_DRAWN else finite_or_none(value)
             if number is not None:
-                columns.setdefault(name, {}).setdefault(record.problem, []).append(
-                    (lengths[record.problem], number)
-                )
-    return {name: lines for name, lines in columns.items() if _changes(lines)}
-
-
-def _changes(lines: RoundLines) -> bool:
-    return any(len({value for _, value in points}) > 1 for points in lines.values())
+                lines = columns.setdefault(name, {})
+                lines.setdefault(record.problem, []).append((lengths[record.problem], number))
+    return {
+        name: lines
+        for name, lines in columns.items()
+        if any(len({value for _, value in points}) > 1 for points in lines.values())
+    }
 
 
 def finite_or_none(value: Any) -> float | None:
-    """Return a detail as a finite float, or None where it is something else."""
+    """Return a number as a finite float, or None where it is something else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:
@@ -232,116 +221,6 @@ def finite_or_none(value: Any) -> float | None:
         return None
 
 
-# ---- where scores come from ----
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredRows:
-    """See above; `point` is the operating point where the scores are those that it was chosen
-    on.
-    """
-
-    scores: NDArray[np.float64]
-    sign: NDArray[Any]
-    unlabeled: NDArray[np.float64]
-    threshold: float
-    point: OperatingPoint | None
-    name: str
-
-
-def last_step(estimator: Any) -> Any:
-    """Return the estimator itself, or the last step of a pipeline."""
-    return estimator[-1] if hasattr(estimator, "steps") else estimator
-
-
-def score_estimator(
-    estimator: Any, X: Any = None, y: Any = None, *, pos_label: Any = None
-) -> ScoredRows:
-    """Return the scores for one class: of the rows of X, or of those that the operating point
-    was chosen on.
-    """
-    check_is_fitted(estimator)
-    if (X is None) != (y is None):
-        raise ValueError(
-            "X and y go together: pass both, or neither to see what the estimator was"
-            " calibrated on."
-        )
-    final = last_step(estimator)
-    index = _class_index(final, pos_label)
-    name = f"{type(final).__name__}, {final.classes_[index]}"
-    return (
-        _calibration(final, index, name)
-        if X is None
-        else _on_rows(estimator, final, X, y, index, name)
-    )
-
-
-def read_scores(summary: FitSummary, pos_label: str | None = None) -> ScoredRows:
-    """Return the scores for one class that a summary holds."""
-    name = pick_class(summary.scores, pos_label, "scores")
-    usable = UsableScores.of(summary.scores[name])
-    point = summary.operating_points.get(name)
-    threshold = 0.0 if point is None else point.threshold
-    title = f"{summary.method.name}, {name}"
-    return ScoredRows(usable.labeled, usable.sign, usable.unlabeled, threshold, point, title)
-
-
-def pick_class(part: Mapping[Any, Any], pos_label: Any, what: str) -> Any:
-    """Return the class to draw: the one named, or the only one there is."""
-    if not part:
-        raise ValueError(f"No {what} were stored: there is nothing to draw.")
-    if pos_label is None and len(part) == 1:
-        return next(iter(part))
-    if pos_label not in part:
-        raise ValueError(f"pos_label must name one of the classes {list(part)}, got {pos_label!r}.")
-    return pos_label
-
-
-def _class_index(final: Any, pos_label: Any) -> int:
-    classes = list(final.classes_)
-    if pos_label is None:
-        if len(classes) == 2:
-            return 1
-        raise ValueError(
-            f"pos_label must name one of the {len(classes)} classes, for example {classes[0]!r}."
-        )
-    if pos_label not in classes:
-        raise ValueError(
-            f"pos_label={pos_label!r} is not a class of this estimator; its classes are {classes}."
-        )
-    return classes.index(pos_label)
-
-
-def _calibration(final: Any, index: int, name: str) -> ScoredRows:
-    if not hasattr(final, "calibration_scores_"):
-        raise ValueError(
-            f"{type(final).__name__} keeps no calibration scores: pass X and y of labeled rows it"
-            " was not trained on."
-        )
-    label = final.classes_[index]
-    if label not in final.operating_points_:
-        raise ValueError(
-            f"the operating point is that of {final.classes_[1]!r}: pass X and y to see the other"
-            " class."
-        )
-    point = final.operating_points_[label]
-    if point is None:
-        raise ValueError(
-            f"the fit was stopped before it chose an operating point of {label!r}: fit again."
-        )
-    scores = np.asarray(final.calibration_scores_[label], dtype=np.float64)
-    return ScoredRows(
-        scores, final.calibration_sign_[label], np.empty(0), point.threshold, point, name
-    )
-
-
-def _on_rows(estimator: Any, final: Any, X: Any, y: Any, index: int, name: str) -> ScoredRows:
-    values = np.asarray(estimator.decision_function(X), dtype=np.float64)
-    if values.ndim == 2:
-        values = values[:, index]
-    elif index == 0:
-        values = -values
-    labels = encode(y, unlabeled=getattr(final, "unlabeled", -1), n_rows=len(values))
-    known = labels.is_labeled
-    is_positive = np.asarray(labels.decode(labels.codes[known])) == final.classes_[index]
-    return ScoredRows(values[known], np.where(is_positive, 1, -1), values[~known], 0.0, None, name)
+def plain_ends(estimate: Estimate) -> list[float | None]:
+    """Return [value, low, high] as JSON has it: None for NaN and infinite ends."""
+    return [finite_or_none(float(end)) for end in estimate]

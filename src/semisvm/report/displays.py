@@ -11,32 +11,30 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from semisvm.campaign import Campaign, CampaignSummary, summarize_campaign
 from semisvm.decision import OperatingPoint, Target, binomial_interval, measure
 from semisvm.decision.counts import count_all, precision, recall
-from semisvm.report.charts import ScoredRows, read_scores, score_estimator
+from semisvm.labels import encode
+from semisvm.report.charts import UsableScores
 from semisvm.tables.sentences import price_left, verdict
 from semisvm.tables.summary import FitSummary
 
 BLUE, ORANGE, GRAY, INK = "#0072B2", "#D55E00", "#7F7F7F", "#1A2027"
 EVIDENCE_TITLE = "How near each threshold is to a certificate"
 PRICE_TITLE = "Labels that are still needed, about"
-NO_MATPLOTLIB = 'matplotlib is not installed; get it with: pip install "semisvm[plots]"'
 
 
-def pyplot() -> Any:
-    """Return matplotlib's pyplot, or raise an ImportError that says how to get it."""
+def new_axes(*shape: int, **figure: Any) -> Any:
+    """Return new axes, or raise an ImportError that says how to get matplotlib."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ImportError(NO_MATPLOTLIB) from None
-    return plt
-
-
-def axes_to_draw_on(ax: Any) -> Any:
-    """Return the axes that were given, or new ones."""
-    return pyplot().subplots()[1] if ax is None else ax
+        raise ImportError(
+            'matplotlib is not installed; get it with: pip install "semisvm[plots]"'
+        ) from None
+    return plt.subplots(*shape, **figure)[1]
 
 
 class OperatingPointDisplay:
@@ -164,7 +162,31 @@ class OperatingPointDisplay:
         display
             The display, drawn.
         """
-        return cls._from_rows(score_estimator(estimator, X, y, pos_label=pos_label), ax, **style)
+        check_is_fitted(estimator)
+        if (X is None) != (y is None):
+            raise ValueError(
+                "X and y go together: pass both, or neither to see what the estimator was"
+                " calibrated on."
+            )
+        final = estimator[-1] if hasattr(estimator, "steps") else estimator
+        index = _class_index(final, pos_label)
+        label = final.classes_[index]
+        name = f"{type(final).__name__}, {label}"
+        if X is None:
+            point = _chosen_point(final, label)
+            scores = final.calibration_scores_[label]
+            sign = final.calibration_sign_[label]
+            return cls.from_scores(scores, sign, point=point, name=name, ax=ax, **style)
+        scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
+        if scores.ndim == 2:
+            scores = scores[:, index]
+        elif index == 0:
+            scores = -scores
+        labels = encode(y, unlabeled=getattr(final, "unlabeled", -1), n_rows=len(scores))
+        known = labels.is_labeled
+        is_positive = np.asarray(labels.decode(labels.codes[known])) == label
+        sign = np.where(is_positive, 1, -1)
+        return cls.from_scores(scores[known], sign, name=name, ax=ax, **style)
 
     @classmethod
     def from_summary(
@@ -188,19 +210,18 @@ class OperatingPointDisplay:
         display
             The display, drawn.
         """
-        return cls._from_rows(read_scores(summary, pos_label), ax, **style)
-
-    @classmethod
-    def _from_rows(cls, rows: ScoredRows, ax: Any, **style: Any) -> Self:
-        return cls.from_scores(
-            rows.scores,
-            rows.sign,
-            point=rows.point,
-            threshold=rows.threshold,
-            name=rows.name,
-            ax=ax,
-            **style,
-        )
+        if not summary.scores:
+            raise ValueError("No scores were stored: there is nothing to draw.")
+        if pos_label is None and len(summary.scores) == 1:
+            pos_label = next(iter(summary.scores))
+        if pos_label not in summary.scores:
+            raise ValueError(
+                f"pos_label must name one of the classes {list(summary.scores)}, got {pos_label!r}."
+            )
+        known = UsableScores.of(summary.scores[pos_label])
+        point = summary.operating_points.get(pos_label)
+        name = f"{summary.method.name}, {pos_label}"
+        return cls.from_scores(known.labeled, known.sign, point=point, name=name, ax=ax, **style)
 
     def plot(self, ax: Any = None, *, name: str | None = None, **line: Any) -> Self:
         """Draw the curve and the operating point.
@@ -219,7 +240,7 @@ class OperatingPointDisplay:
         display
             The display, drawn.
         """
-        ax = axes_to_draw_on(ax)
+        ax = new_axes() if ax is None else ax
         style = {
             "color": BLUE,
             "linewidth": 2,
@@ -253,21 +274,48 @@ class OperatingPointDisplay:
 
     def _mark(self, ax: Any) -> Any:
         """Draw the operating point as a cross as wide and high as its intervals."""
-        found = (self.point.recall, self.point.precision)
-        wings = [np.maximum(0, [[e.value - e.low], [e.high - e.value]]) for e in found]
-        label = (
-            verdict(self.point).headline if self.point.target.is_constrained else "threshold in use"
+        place = (self.point.recall, self.point.precision)
+        wings = [np.maximum(0, [[e.value - e.low], [e.high - e.value]]) for e in place]
+        label = "threshold in use"
+        if self.point.target.is_constrained:
+            label = verdict(self.point).headline
+        look = {"fmt": "o", "color": ORANGE, "capsize": 3, "label": label}
+        return ax.errorbar(place[0].value, place[1].value, wings[1], wings[0], **look)
+
+
+def _class_index(final: Any, pos_label: Any) -> int:
+    classes = list(final.classes_)
+    if pos_label is None:
+        if len(classes) == 2:
+            return 1
+        raise ValueError(
+            f"pos_label must name one of the {len(classes)} classes, for example {classes[0]!r}."
         )
-        return ax.errorbar(
-            found[0].value,
-            found[1].value,
-            xerr=wings[0],
-            yerr=wings[1],
-            fmt="o",
-            color=ORANGE,
-            capsize=3,
-            label=label,
+    if pos_label not in classes:
+        raise ValueError(
+            f"pos_label={pos_label!r} is not a class of this estimator; its classes are {classes}."
         )
+    return classes.index(pos_label)
+
+
+def _chosen_point(final: Any, label: Any) -> OperatingPoint:
+    """Return the operating point of a class that an estimator chose."""
+    if not hasattr(final, "calibration_scores_"):
+        raise ValueError(
+            f"{type(final).__name__} keeps no calibration scores: pass X and y of labeled rows it"
+            " was not trained on."
+        )
+    if label not in final.operating_points_:
+        raise ValueError(
+            f"the operating point is that of {final.classes_[1]!r}: pass X and y to see the other"
+            " class."
+        )
+    point = final.operating_points_[label]
+    if point is None:
+        raise ValueError(
+            f"the fit was stopped before it chose an operating point of {label!r}: fit again."
+        )
+    return point
 
 
 class CampaignDisplay:
@@ -344,7 +392,7 @@ class CampaignDisplay:
             The display, drawn.
         """
         if ax is None:
-            ax = pyplot().subplots(1, 2, figsize=(9, 3.2), layout="constrained")[1]
+            ax = new_axes(1, 2, figsize=(9, 3.2), layout="constrained")
         self.axes_ = np.atleast_1d(ax)
         if self.axes_.size != 2:
             raise ValueError(f"ax must be 2 axes, evidence and prices, got {self.axes_.size}.")

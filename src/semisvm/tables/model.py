@@ -94,6 +94,9 @@ class Model:
             f" {self.summary.data.name!r}>"
         )
 
+    def _repr_html_(self) -> str:
+        return self.summary._repr_html_()
+
     def decision_function(self, rows: Any) -> np.ndarray:
         """Return scores of raw rows.
 

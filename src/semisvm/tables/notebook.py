@@ -30,7 +30,7 @@ def summary_html(summary: FitSummary) -> str:
         drawings.append(_curve(summary.scores.get(name), point.threshold, point.confidence))
     elif summary.operating_points:
         rows = [
-            [str(label), *map(sentences.format_estimate, (each.precision, each.recall))]
+            [str(label), *map(sentences.with_interval, (each.precision, each.recall))]
             for label, each in summary.operating_points.items()
         ]
         drawings.append(html.table(["class", "precision (90%)", "recall"], rows))
@@ -64,27 +64,11 @@ def _curve(sample: ScoreSample | None, threshold: float, confidence: float) -> s
 
 def comparison_html(comparison: Comparison) -> str:
     """Return a comparison as HTML: every method with its gain, and the verdict."""
-    rows = []
-    for method in comparison.methods:
-        merit = comparison.shown(method)
-        is_baseline = method.name == comparison.baseline
-        gain = method.difference
-        rows.append(
-            [
-                method.name,
-                f"{merit.value:.3f} ({sentences.interval(merit) or sentences.NOT_KNOWN})",
-                "the baseline"
-                if is_baseline
-                else f"{sentences.signed_rate(gain.value)} ({sentences.signed_interval(gain)})",
-                f"{method.seconds:.1f}",
-                "" if method.reaches_target else "target not reached",
-            ]
-        )
-    titles = ["method", f"{comparison.measure} (90% interval)", f"gain over {comparison.baseline}"]
+    titles, rows = sentences.comparison_table(comparison)
     chosen = [k for k, method in enumerate(comparison.methods) if method.name == comparison.chosen]
     left_out = [f"{name} was left out: {why}" for name, why in comparison.left_out.items()]
     return html.card(
         f"Chosen: {comparison.chosen}",
         [comparison.verdict, *left_out],
-        html.table([*titles, "seconds", ""], rows, chosen),
+        html.table(titles, rows, chosen),
     )

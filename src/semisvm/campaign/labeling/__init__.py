@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semisvm.campaign.labeling.cells import RowView, ShownCell
+from semisvm.campaign.verdict import say_next_step
 from semisvm.errors import counted
 
 if TYPE_CHECKING:
@@ -44,24 +45,16 @@ class RowToLabel:
 class LabelProgress:
     """How far a session is.
 
-    `n_labels` are answers in all, `n_unknown` those of "don't know", `n_more` about how many the
-    next certificate takes (None where none is in sight); `sentence` says what is proved.
+    `n_labels` are answers in all, `n_more` about how many the next certificate takes (None where
+    none is in sight); `sentence` says what is proved, `reason` at length.
     """
 
     n_labels: int
-    n_unknown: int
-    n_corrections: int
     n_more: int | None
     is_certified: bool
     can_undo: bool
     sentence: str
     reason: str
-
-
-class StaleRowError(ValueError):
-    """An answer for a row that is not the one being asked about, such as a second click on a
-    button.
-    """
 
 
 class LabelSession:
@@ -81,6 +74,16 @@ class LabelSession:
         The campaign's file, which is written after every answer.
     show, image, folder : optional
         See `RowView`.
+
+    Attributes
+    ----------
+    names : dict
+        The name of each class as people read it, {name: label}.
+    keys : dict
+        The key of each class, {key: name}: its own name where all are keys, such as 0 and 1.
+        Classes beyond the keys have none.
+    failure : Exception or None
+        Why an answer could not be saved: the session is over then.
     """
 
     def __init__(
@@ -100,34 +103,17 @@ class LabelSession:
         self.state = None if state is None else Path(state)
         self._read_cells = read_cells
         self._numbers = np.arange(campaign.n_rows) if numbers is None else np.asarray(numbers)
-        self._cells: dict[int, dict[str, Any]] = {}
         self._postponed: list[int] = []
-        # why an answer could not be saved: the session is over then
+        labels = [0, 1] if campaign.classes is None else campaign.classes
+        self.names = {str(label): label for label in labels}
+        self.keys = dict(zip(KEYS, self.names, strict=False))
+        if all(name in ("0", *KEYS) for name in self.names):
+            self.keys = {name: name for name in self.names}
         self.failure: Exception | None = None
         first = list(dict.fromkeys([*campaign.draw(READ_AHEAD), *range(min(10, campaign.n_rows))]))
         rows = read_cells(first)
         self._cells = dict(zip(first, rows, strict=True))
         self.view = RowView(rows, show=show, image=image, folder=folder)
-
-    @property
-    def classes(self) -> list[Any]:
-        """The labels that may be answered: the classes, or 0 and 1."""
-        return [0, 1] if self.campaign.classes is None else list(self.campaign.classes)
-
-    @property
-    def names(self) -> dict[str, Any]:
-        """The name of each class as people read it, {name: label}."""
-        return {str(label): label for label in self.classes}
-
-    @property
-    def keys(self) -> dict[str, str]:
-        """The key of each class, {key: name}; classes beyond the keys have none.
-
-        Classes that are keys themselves, such as 0 and 1, have their own.
-        """
-        if all(name in ("0", *KEYS) for name in self.names):
-            return {name: name for name in self.names}
-        return dict(zip(KEYS, self.names, strict=False))
 
     def row(self) -> RowToLabel | None:
         """Return the row to ask about; None when there is nothing left to ask."""
@@ -158,7 +144,7 @@ class LabelSession:
             The name of a class; None for "don't know".
         """
         self._require_asked(place)
-        if name is not None and name not in self.names:
+        if name is not None and name not in list(self.names):
             raise ValueError(f"{name!r} is none of the classes {', '.join(self.names)}.")
         self.campaign.tell(place, None if name is None else self.names[name])
         self._save()
@@ -184,28 +170,20 @@ class LabelSession:
     def progress(self) -> LabelProgress:
         """Return how far the campaign is."""
         verdict = self.campaign.verdict()
-        n_more = verdict.forecast
-        more = "" if n_more is None else f"About {n_more:,} more"
-        sentence = f"{counted(verdict.n_labels, 'label')}."
+        said = [f"{counted(verdict.n_labels, 'label')}."]
         if verdict.certified:
             accepted = f"{verdict.n_accepted:,} of {counted(self.campaign.n_in_play, 'row')}"
-            sentence += f" Certified: {self.campaign.target} for {accepted}."
-            next_set = "the next step"
-            if verdict.next_accepted is not None:
-                next_set = f"a set of {counted(verdict.next_accepted, 'row')}"
-            sentence += f" {more} for {next_set}." if more else ""
+            said.append(f"Certified: {self.campaign.target} for {accepted}.")
+            said.append(say_next_step(verdict))
         else:
-            sentence += (
-                f" {more} for the first certificate." if more else " No certificate is in sight."
-            )
+            next_step = say_next_step(verdict, "the first certificate")
+            said.append(next_step or "No certificate is in sight.")
         return LabelProgress(
             n_labels=verdict.n_labels,
-            n_unknown=sum(label is None for label in self.campaign.labels.values()),
-            n_corrections=verdict.n_corrections,
-            n_more=n_more,
+            n_more=verdict.forecast,
             is_certified=verdict.certified,
             can_undo=bool(self.campaign.answers),
-            sentence=sentence,
+            sentence=" ".join(filter(None, said)),
             reason=verdict.reason,
         )
 
@@ -231,18 +209,20 @@ class LabelSession:
         row = self.row()
         shown = None
         if row is not None:
-            cells = [cell.as_dict() for cell in self.shown(row)]
+            names = ("name", "kind", "value", "is_extra")
+            cells = [{name: getattr(cell, name) for name in names} for cell in self.shown(row)]
             shown = {"place": row.place, "number": row.number, "cells": cells}
         keys = {name: key for key, name in self.keys.items()}
+        saved = "Answers are kept in the campaign, and in no file."
+        if self.state is not None:
+            saved = f"Every answer is saved in {self.state.name}."
         return {
             "source": self.source,
             "target": str(self.campaign.target),
             "positive": "1" if self.campaign.classes is None else str(self.campaign.pos_label),
             "classes": [{"name": name, "key": keys.get(name)} for name in self.names],
             "row": shown,
-            "saved": "Answers are kept in the campaign, and in no file."
-            if self.state is None
-            else f"Every answer is saved in {self.state.name}.",
+            "saved": saved,
             "progress": asdict(self.progress()),
             "stopped": str(self.failure or "") or False,  # why, where it is not by request
         }
@@ -259,4 +239,4 @@ class LabelSession:
     def _require_asked(self, place: int) -> None:
         row = self.row()
         if row is None or row.place != place:
-            raise StaleRowError("This row is not the one that is asked about now.")
+            raise ValueError("This row is not the one that is asked about now.")

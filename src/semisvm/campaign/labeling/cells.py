@@ -1,9 +1,9 @@
 """How the cells of a row are shown to a person who labels it.
 
-Pictures come first, then texts (with their line breaks, the longest column first), then all other
-cells. Nobody reads sixty numbers before an answer: of the other columns a few are shown at once,
-and the rest is one key away. What is shown where is decided once, on the first rows that are read,
-so that a column keeps its place from row to row.
+Pictures come first, then texts (with their line breaks, the longest column first), then links, then
+all other cells. Nobody reads sixty numbers before an answer: of the other columns a few are shown
+at once, and the rest is one key away. What is shown where is decided once, on the first rows that
+are read, so that a column keeps its place from row to row.
 
 A cell is a picture if it is the path of an image file (relative to the table's folder), a `file:`
 URL, a `data:image/` URL, the base64 text or the bytes of an image, or an object that draws itself
@@ -37,11 +37,11 @@ LONG_TEXT = 60  # characters of a column's longest cell, from which on it is sho
 ENOUGH_ROWS = 10  # read so far, before a column that never changes is put aside
 LARGEST_IMAGE = 20_000_000  # bytes
 IMAGE_NAMES = re.compile(r"\.(png|jpe?g|gif|webp)$", re.IGNORECASE)
-LINK = re.compile(r"https?://[^\s<>\"]+")
+LINK = re.compile(r"https?://\S+")
 BASE64_STARTS = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")  # of PNG, JPEG, GIF and WebP
 DRAWS_ITSELF = "_repr_png_"  # the method of objects that notebooks show as images
 
-CellKind = Literal["image", "text", "link", "value"]
+CellKind = Literal["image", "text", "value"]
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,6 @@ class ShownCell:
     value: str
     is_extra: bool = False
     pixels: NDArray[np.uint8] | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return what the page is told, as plain JSON values."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "value": self.value,
-            "is_extra": self.is_extra,
-        }
 
 
 class RowView:
@@ -116,15 +107,16 @@ class RowView:
             self.extra = [name for name in rest if name not in show]
             return
         cells = {name: [row.get(name) for row in rows] for name in rest}
-        pictures = [name for name in rest if any(is_image(cell) for cell in cells[name])]
         length = {name: max(map(_length, cells[name]), default=0) for name in rest}
+        pictures = [name for name in rest if any(map(is_image, cells[name]))]
         texts = [name for name in rest if name not in pictures and length[name] >= LONG_TEXT]
+        short = [name for name in rest if name not in (*pictures, *texts)]
         texts.sort(key=lambda name: -length[name])
-        short = [name for name in rest if name not in pictures and name not in texts]
-        has_choice = len(rows) >= ENOUGH_ROWS
-        idle = {name for name in short if has_choice and len(set(map(str, cells[name]))) == 1}
-        changing = [name for name in short if name not in idle]
-        # once there is something to look at, the few columns that remain are context
+        short.sort(key=lambda name: not any(map(_is_link, cells[name])))
+        if len(rows) >= ENOUGH_ROWS:
+            changing = [name for name in short if len(set(map(str, cells[name]))) > 1]
+        else:
+            changing = short
         self.shown = [*pictures, *texts, *changing[:SHOWN_AT_ONCE]]
         self.extra = [name for name in short if name not in self.shown]
 
@@ -144,9 +136,7 @@ class RowView:
                 reason = f"{cell if isinstance(cell, str) else ''} (no picture: {error})".strip()
                 return ShownCell(name, "value", reason, is_extra)
         text = cell_text(cell)
-        if LINK.fullmatch(text.strip()):
-            return ShownCell(name, "link", text.strip(), is_extra)
-        is_text = "\n" in text.strip() or len(text) >= LONG_TEXT
+        is_text = not _is_link(cell) and ("\n" in text.strip() or len(text) >= LONG_TEXT)
         return ShownCell(name, "text" if is_text else "value", text, is_extra)
 
     def _picture_of_numbers(self, row: Mapping[str, Any]) -> ShownCell:
@@ -168,7 +158,13 @@ def cell_text(cell: Any) -> str:
     return "" if plain is None else str(plain)
 
 
+def _is_link(cell: Any) -> bool:
+    return isinstance(cell, str) and bool(LINK.fullmatch(cell.strip()))
+
+
 def _length(cell: Any) -> int:
+    if _is_link(cell):
+        return 0
     text = cell_text(cell)
     return max(len(text), LONG_TEXT) if "\n" in text.strip() else len(text)
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from functools import cache
-from importlib import resources
 
 from semisvm import html
 
-TITLE = "Label rows"
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
+<title>Label rows</title>
 <link rel="icon" href="data:,">
 <style>{style}</style>
 </head>
@@ -43,11 +39,9 @@ mountLabelPage(document.getElementById("page"), post, document).send(null);
 """
 
 
-@cache
 def asset(name: str) -> str:
     """Return a file of the page."""
-    folder = resources.files("semisvm.campaign.labeling").joinpath("assets")
-    return folder.joinpath(name).read_text(encoding="utf-8")
+    return html.asset("semisvm.campaign.labeling", name)
 
 
 @cache
@@ -58,10 +52,8 @@ def window_page() -> tuple[str, str]:
     style = html.style() + asset("label.css") + WINDOW_STYLE
     script = asset("label.js") + WINDOW_SCRIPT
     policy = (
-        "default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'"
+        "default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none';"
+        f" form-action 'none'; script-src {html.policy_hash(script)};"
+        f" style-src {html.policy_hash(style)}; frame-ancestors 'none'"
     )
-    for kind, content in (("script", script), ("style", style)):
-        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
-        policy += f"; {kind}-src 'sha256-{digest}'"
-    page = PAGE.format(title=TITLE, style=style, script=script)
-    return page, policy + "; frame-ancestors 'none'"
+    return PAGE.format(style=style, script=script), policy

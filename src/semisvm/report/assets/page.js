@@ -189,8 +189,7 @@
     const found = drawn.campaign, done = found.certified_at;
     const points = found.paths.flatMap((path, k) => path.map((value, i) => ({k, label: found.labels[i], value, is: done[k] !== null})));
     const dots = done.map((at, k) => ({k, at})).filter(({at}) => at !== null).map(({k, at}) => ({label: at, value: found.paths[k][found.labels.indexOf(at)]}));
-    const bars = found.prices.map((price, k) => ({...price, k: String(k), length: price.is_certified ? 0 : price.need}));
-    const say = (bar) => (bar.is_certified ? "certified" : bar.need === null ? "not in sight" : whole(bar.need) + " more");
+    const bars = found.prices.map((price, k) => ({...price, k: String(k)}));
     const most = Math.max(1, ...bars.map((bar) => bar.length || 0));
     const power = (value) => ({"-3": "1/1000", "-2": "1/100", "-1": "1/10", 0: "enough", 1: "10 ×", 2: "100 ×", 3: "1000 ×"})[value] || "";
     fill(place, (full) => {
@@ -213,7 +212,7 @@
           marks: [
             Plot.gridX({ticks: 4, stroke: "var(--line)", strokeOpacity: 1}),
             Plot.barX(bars.filter((bar) => bar.length), {x: "length", y: "k", fill: GRAY}),
-            Plot.text(bars, {x: (bar) => bar.length || 0, y: "k", dx: 6, text: say, textAnchor: "start", fill: INK}),
+            Plot.text(bars, {x: (bar) => bar.length || 0, y: "k", dx: 6, text: "words", textAnchor: "start", fill: INK}),
           ],
         })),
       ];

@@ -66,21 +66,27 @@ function mountLabelPage(root, post, keys, canStop = true) {
     return figure;
   }
 
+  // A text whose addresses are links.
+  function linked(tag, value, className) {
+    const element = make(tag, "", className);
+    value.split(/(https?:\/\/[^\s<>"]*[^\s<>".,;:!?')\]])/).forEach((piece, k) => {
+      const link = k % 2 ? make("a", piece) : piece;
+      if (k % 2) Object.assign(link, {href: piece, target: "_blank", rel: "noopener noreferrer"});
+      element.append(link);
+    });
+    return element;
+  }
+
   function text({name, value}) {
     const block = make("div", make("h2", name), "text");
-    block.append(make("p", value));
+    block.append(linked("p", value));
     return block;
   }
 
   function table(cells) {
     const list = make("dl", "");
-    for (const {name, kind, value} of cells) {
-      let shown = value === "" ? "(empty)" : value;
-      if (kind === "link") {
-        shown = make("a", value);
-        Object.assign(shown, {href: value, target: "_blank", rel: "noopener noreferrer"});
-      }
-      list.append(make("dt", name), make("dd", shown, value === "" ? "empty" : ""));
+    for (const {name, value} of cells) {
+      list.append(make("dt", name), value === "" ? make("dd", "(empty)", "empty") : linked("dd", value));
     }
     return list;
   }
