@@ -1,22 +1,21 @@
-"""Run the cells (set, number of labels, draw, method), and print a page: means, wins, losses and
-intervals.
+"""Run the cells (set, number of labels, draw, method), and print a page: means, wins and losses.
 
-    python -m studies.few_labels --out records.jsonl --workers 15 --seconds 300    # stop then; what
-    is finished is kept
-    python -m studies.few_labels --out records.jsonl --page         # print what is there, run
-    nothing python -m studies.few_labels --out records.jsonl --means studies/few_labels/results.json
-    --measured "DATE, MACHINE"
+    python -m studies.few_labels                                   # all of it, or the rest of it
+    python -m studies.few_labels --draws 1 --labels 20 --sets Sonar Glass
+    python -m studies.few_labels --page                            # print what is there, run nothing
+    python -m studies.few_labels --means studies/few_labels/results.json --measured "DATE, MACHINE"
 
 A draw is a permutation of the rows. The first ones are labeled (at least two of each class, or the
 draw is made again); 2,000 rows, but at most 70% of the set, are those of the fit; at most 3,000 of
-the others are new rows, on which all methods are judged: by average precision, and by the share of
-wrong classes.
+the others are new rows, on which all methods are judged. A set takes part where the labels are at
+most half of its rows in the fit.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import time
 import warnings
 from collections import defaultdict
@@ -26,19 +25,19 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from sklearn.metrics import average_precision_score
+from sklearn.metrics import average_precision_score, f1_score
 
-from studies.few_labels import sets
-from studies.few_labels.methods import METHODS, NOT_FOR_TEXT
+from studies.few_labels import public
+from studies.few_labels.methods import METHODS, fits
 from studies.harness.means import write_cells
 from studies.harness.pool import run_in_pool
 from studies.harness.tables import markdown_table
 
-LABEL_COUNTS = (20, 50, 100, 300)
+LABEL_COUNTS = (20, 50, 100)
 MOST_ROWS_OF_FIT, SHARE_OF_FIT, MOST_NEW_ROWS = 2000, 0.7, 3000
 N_RESAMPLED = 2000
 AUTO = "AutoSVC"
-MEASURES = {"precision": "average precision", "error": "share of wrong classes"}
+MEASURES = ("average_precision", "f1", "error", "seconds", "megabytes")
 
 
 def draw_rows(y: np.ndarray, n_labeled: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -55,112 +54,137 @@ def draw_rows(y: np.ndarray, n_labeled: int, seed: int) -> tuple[np.ndarray, np.
 def run_cell(cell: tuple[str, int, int, str]) -> dict[str, Any]:
     """Fit one method on one draw; what is measured, as a record."""
     name, n_labeled, draw, method = cell
-    X, y = sets.load_task(name)
+    X, y = public.load_task(name)
     fit, new = draw_rows(y, n_labeled, crc32(f"{name} {n_labeled} {draw}".encode()))
     hidden = np.where(np.arange(len(fit)) < n_labeled, y[fit], -1)
-    rows = (X.iloc[fit], X.iloc[new]) if hasattr(X, "iloc") else (X[fit], X[new])
+    rows, new_rows = (X.iloc[fit], X.iloc[new]) if hasattr(X, "iloc") else (X[fit], X[new])
+    before = _resident_megabytes("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # Linux: the largest size so far is forgotten
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            scores = METHODS[method](rows[0], hidden, rows[1])
+            scores = METHODS[method](rows, hidden, new_rows)
         except ValueError as error:  # a classifier of another library that can't take these rows
             return {"why": f"{cell}: {error}"}
-    cut = 0.0 if scores.min() < 0 else 0.5
+    seconds = time.process_time() - began
     return {
         "set": name,
         "labels": n_labeled,
         "draw": draw,
         "method": method,
-        "precision": float(average_precision_score(y[new], scores)),
-        "error": float(np.mean((scores > cut) != y[new])),
-        "seconds": time.process_time() - began,
+        "average_precision": float(average_precision_score(y[new], scores)),
+        "f1": float(f1_score(y[new], scores > 0, zero_division=0)),
+        "error": float(np.mean((scores > 0) != y[new])),
+        "seconds": seconds,
+        "megabytes": _resident_megabytes("VmHWM") - before,
     }
+
+
+def _resident_megabytes(field: str) -> float:
+    status = Path("/proc/self/status").read_text()
+    kilobytes = re.search(rf"{field}:\s+(\d+) kB", status)
+    return int(kilobytes[1]) / 1024 if kilobytes else np.nan
 
 
 def cells_of(
     names: Iterable[str], counts: Iterable[int], n_draws: int, methods: Iterable[str]
 ) -> list[Any]:
-    """All cells that make sense, labels for at most half of the rows of the fit; draw by draw."""
-    found = []
+    """All cells that make sense, draw by draw; sets that can't be had are named, and left out."""
+    cells = []
     for name in names:
-        _, y = sets.load_task(name)
-        for count in counts:
-            if 2 * count <= min(MOST_ROWS_OF_FIT, SHARE_OF_FIT * len(y)):
-                found += [
-                    (name, count, draw, method) for draw in range(n_draws) for method in methods
-                ]
-    found = [
-        cell for cell in found if not (cell[0].startswith("docstring") and cell[3] in NOT_FOR_TEXT)
-    ]
-    return sorted(found, key=lambda cell: (cell[2], cell[1], cell[0]))
-
-
-def of_whole_draws(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The records of draws on which all methods have run that were run on this set with so many
-    labels.
-    """
-    of_case: dict[Any, set[str]] = defaultdict(set)
-    of_draw: dict[Any, set[str]] = defaultdict(set)
-    for one in records:
-        of_case[one["set"], one["labels"]].add(one["method"])
-        of_draw[one["set"], one["labels"], one["draw"]].add(one["method"])
-    whole = {key for key, methods in of_draw.items() if methods == of_case[key[:2]]}
-    return [one for one in records if (one["set"], one["labels"], one["draw"]) in whole]
+        try:
+            X, y = public.load_task(name)
+        except OSError as error:
+            print(f"{name} is not run: {error}", flush=True)
+            continue
+        cells += [
+            (name, count, draw, method)
+            for count in counts
+            if 2 * count <= min(MOST_ROWS_OF_FIT, SHARE_OF_FIT * len(y))
+            for draw in range(n_draws)
+            for method in methods
+            if fits(method, X)
+        ]
+    return sorted(cells, key=lambda cell: (cell[2], cell[1], cell[0]))
 
 
 def means_of(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One cell per set, number of labels and method: the means over whole draws."""
+    """One cell per set, number of labels and method: the means over draws that all methods have
+    run on.
+    """
+    methods_of: dict[Any, set[str]] = defaultdict(set)
+    for record in records:
+        case = record["set"], record["labels"]
+        methods_of[case].add(record["method"])
+        methods_of[*case, record["draw"]].add(record["method"])
     by_cell: dict[tuple[str, int, str], list[dict[str, Any]]] = defaultdict(list)
-    for one in of_whole_draws(records):
-        by_cell[one["set"], one["labels"], one["method"]].append(one)
+    for record in records:
+        case = record["set"], record["labels"]
+        if methods_of[*case, record["draw"]] == methods_of[case]:
+            by_cell[*case, record["method"]].append(record)
     return [
-        {"set": name, "labels": count, "method": method, "draws": len(found)}
-        | {measure: float(np.mean([one[measure] for one in found])) for measure in MEASURES}
-        for (name, count, method), found in sorted(by_cell.items())
+        {"set": name, "labels": count, "method": method, "draws": len(draws)}
+        | {measure: float(np.mean([draw[measure] for draw in draws])) for measure in MEASURES}
+        for (name, count, method), draws in sorted(by_cell.items())
     ]
 
 
-def page_of(cells: list[dict[str, Any]], *, measure: str) -> dict[str, str]:
-    """One table per kind of set: means over sets, wins of AutoSVC, and an interval for the
-    difference.
-    """
-    found = {}
-    for title, is_text in (("tables", False), ("texts", True)):
-        kept = [one for one in cells if one["set"].startswith("docstring") == is_text]
-        by_set: dict[tuple[int, str], dict[str, float]] = defaultdict(dict)
-        for one in kept:
-            by_set[one["labels"], one["method"]][one["set"]] = one[measure]
-        lines = []
-        for count in sorted({one["labels"] for one in kept}):
-            ours = by_set[count, AUTO]
-            for method in METHODS:
-                theirs = {
-                    name: value for name, value in by_set[count, method].items() if name in ours
-                }
-                if not theirs:
-                    continue
-                gain = np.array([ours[name] - value for name, value in theirs.items()])
-                better = gain > 0 if measure == "precision" else gain < 0
-                worse = gain < 0 if measure == "precision" else gain > 0
-                versus = (
-                    [f"{better.sum()} / {worse.sum()}", _interval(gain)]
-                    if method != AUTO
-                    else ["", ""]
-                )
-                lines.append(
-                    [
-                        str(count),
-                        method,
-                        f"{np.mean(list(theirs.values())):.3f}",
-                        *versus,
-                        str(len(theirs)),
-                    ]
-                )
-        if lines:
-            head = ["labels", "method", "mean", "AutoSVC better / worse", "difference", "sets"]
-            found[f"{title}, mean {MEASURES[measure]}"] = markdown_table(head, lines)
-    return found
+def page_of(cells: list[dict[str, Any]]) -> dict[str, str]:
+    """Two tables per kind of set: means over sets with the wins of AutoSVC, and all its losses."""
+    tables = {}
+    for title, names in (("tables", public.TABLES), ("texts", public.TEXTS)):
+        kept = [cell for cell in cells if cell["set"] in names]
+        if kept:
+            tables[title] = _table_of_means(kept)
+            tables[f"{title} on which another method is better"] = _table_of_losses(kept)
+    return tables
+
+
+def _table_of_means(cells: list[dict[str, Any]]) -> str:
+    by_set: dict[tuple[int, str], dict[str, dict[str, Any]]] = defaultdict(dict)
+    for cell in cells:
+        by_set[cell["labels"], cell["method"]][cell["set"]] = cell
+    lines = []
+    for count in sorted({cell["labels"] for cell in cells}):
+        ours = by_set[count, AUTO]
+        for method in METHODS:
+            theirs = {name: cell for name, cell in by_set[count, method].items() if name in ours}
+            if not theirs:
+                continue
+            gain = np.array(
+                [
+                    ours[name]["average_precision"] - cell["average_precision"]
+                    for name, cell in theirs.items()
+                ]
+            )
+            versus = ["", ""]
+            if method != AUTO:
+                versus = [f"{np.sum(gain > 0)} / {np.sum(gain < 0)}", _interval(gain)]
+            means = {
+                measure: np.mean([cell[measure] for cell in theirs.values()])
+                for measure in MEASURES
+            }
+            shown = [f"{means[measure]:.3f}" for measure in MEASURES[:3]]
+            cost = [f"{means['seconds']:.1f}", f"{means['megabytes']:.0f}"]
+            lines.append([str(count), method, *shown, *versus, *cost, str(len(theirs))])
+    head = ["labels", "method", "average precision", "F1", "error", "AutoSVC better / worse"]
+    return markdown_table([*head, "difference", "CPU s", "MB", "sets"], lines)
+
+
+def _table_of_losses(cells: list[dict[str, Any]]) -> str:
+    """Every set on which a method of another kind has a higher average precision, the best one."""
+    by_case: dict[tuple[int, str], dict[str, float]] = defaultdict(dict)
+    for cell in cells:
+        by_case[cell["labels"], cell["set"]][cell["method"]] = cell["average_precision"]
+    lines = []
+    for (count, name), values in sorted(by_case.items()):
+        others = {method: values[method] for method in values if not method.startswith(AUTO)}
+        best = max(others, key=lambda method: others[method], default=AUTO)
+        if AUTO in values and values[best] > values[AUTO]:
+            shown = [f"{values[AUTO]:.3f}", best, f"{values[best]:.3f}"]
+            lines.append([str(count), name, *shown])
+    return markdown_table(["labels", "set", "AutoSVC", "best other method", "its"], lines)
 
 
 def _interval(gain: np.ndarray) -> str:
@@ -172,7 +196,7 @@ def _interval(gain: np.ndarray) -> str:
 
 
 def main() -> None:
-    """Run what is asked and is not on record yet."""
+    """Run what is not on record yet."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -181,36 +205,29 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, help="stop after so long; what is finished is kept"
     )
-    parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--draws", type=int, default=2)
     parser.add_argument("--labels", type=int, nargs="*", default=LABEL_COUNTS)
-    parser.add_argument("--sets", nargs="*", default=(*sets.TABLES, *sets.TEXTS))
+    parser.add_argument("--sets", nargs="*", default=(*public.TABLES, *public.TEXTS))
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
-    parser.add_argument(
-        "--developed-on", action="store_true", help="the sets that were looked at before"
-    )
     parser.add_argument("--page", action="store_true", help="print what is on record; run nothing")
     parser.add_argument(
         "--means", type=Path, help="write the means of what is on record; run nothing"
     )
     parser.add_argument("--measured", nargs="*", default=[], help="when and where, for --means")
-    asked = parser.parse_args()
-    records = (
-        [json.loads(line) for line in asked.out.read_text().splitlines()]
-        if asked.out.exists()
-        else []
-    )
-    if not (asked.page or asked.means):
-        names = sets.DEVELOPED_ON if asked.developed_on else asked.sets
-        done = {(one["set"], one["labels"], one["draw"], one["method"]) for one in records}
-        waiting = [
-            cell
-            for cell in cells_of(names, asked.labels, asked.draws, asked.methods)
-            if cell not in done
-        ]
-        asked.out.parent.mkdir(parents=True, exist_ok=True)
-        with asked.out.open("a") as file:
+    options = parser.parse_args()
+    records = []
+    if options.out.exists():
+        records = [json.loads(line) for line in options.out.read_text().splitlines()]
+    if not (options.page or options.means):
+        done = {
+            tuple(record[key] for key in ("set", "labels", "draw", "method")) for record in records
+        }
+        cells = cells_of(options.sets, options.labels, options.draws, options.methods)
+        waiting = [cell for cell in cells if cell not in done]
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        with options.out.open("a") as file:
             for record in run_in_pool(
-                run_cell, waiting, workers=asked.workers, failed=_failed, seconds=asked.seconds
+                run_cell, waiting, workers=options.workers, failed=_failed, seconds=options.seconds
             ):
                 if "why" in record:
                     print(record["why"], flush=True)
@@ -219,11 +236,10 @@ def main() -> None:
                     file.flush()
                     records.append(record)
     cells = means_of(records)
-    if asked.means:
-        write_cells(asked.measured, cells, asked.means)
-    for measure in MEASURES:
-        for title, table in page_of(cells, measure=measure).items():
-            print(f"\n{title}\n\n{table}")
+    if options.means:
+        write_cells(options.measured, cells, options.means)
+    for title, table in page_of(cells).items():
+        print(f"\n{title}\n\n{table}")
 
 
 def _failed(cell: Any, why: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The classifiers that are compared, each from rows, labels and new rows to scores of the new rows.
 
-All see the same rows. Those that can't use unlabeled rows see the labeled ones; columns are
-standardized, and words counted, with all rows. Settings are the usual ones; regularization is
-chosen by cross-validation where scikit-learn offers that.
+All see the same rows. Those that can't use unlabeled rows see the labeled ones. Numbers are imputed
+and standardized, categories one-hot encoded, and words counted (TF-IDF), with all rows. Settings
+are the usual ones; regularization is chosen by cross-validation where scikit-learn offers that.
 """
 
 from __future__ import annotations
@@ -13,27 +13,36 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 from sklearn.svm import SVC
 
-from semisvm import AutoSVC
+from semisvm import AutoSVC, TransductiveSVC
 
 PRICES = [1.0, 10.0, 100.0, 0.1]  # of two that are as good, the first is taken
 Scores = Callable[[Any, np.ndarray, Any], np.ndarray]
 
 
-def auto_svc(X: Any, y: np.ndarray, new: Any, **settings: Any) -> np.ndarray:
+def auto_svc(X: Any, y: np.ndarray, new: Any) -> np.ndarray:
     """Ours; it prepares columns and texts itself."""
-    return AutoSVC(random_state=0, **settings).fit(X, y).decision_function(new)
+    return AutoSVC(random_state=0).fit(X, y).decision_function(new)
+
+
+def auto_svc_on_arrays(X: Any, y: np.ndarray, new: Any) -> np.ndarray:
+    """Ours, given the numbers of a table as an array."""
+    return auto_svc(X.to_numpy(), y, new.to_numpy())
 
 
 def _supervised(make: Callable[[int], Any]) -> Scores:
@@ -64,12 +73,13 @@ def _tuned(model: Any) -> Callable[[int], Any]:
     return make
 
 
+BALANCED_LOGISTIC = LogisticRegression(class_weight="balanced", max_iter=2000)
 METHODS: dict[str, Scores] = {
     "AutoSVC": auto_svc,
+    "AutoSVC, array": auto_svc_on_arrays,
     "SVC": _supervised(_tuned(SVC())),
-    "logistic regression": _supervised(
-        _tuned(LogisticRegression(class_weight="balanced", max_iter=2000))
-    ),
+    "logistic regression": _supervised(_tuned(BALANCED_LOGISTIC)),
+    "SVD + logistic regression": lambda X, y, new: _latent_logistic(X, y, new),
     "random forest": _supervised(
         lambda _: RandomForestClassifier(500, min_samples_leaf=2, random_state=0)
     ),
@@ -83,14 +93,37 @@ METHODS: dict[str, Scores] = {
     "SelfTrainingClassifier": _semi_supervised(
         SelfTrainingClassifier(CalibratedClassifierCV(SVC(), ensemble=False, cv=2))
     ),
+    "TransductiveSVC": _semi_supervised(TransductiveSVC(kernel="linear")),
 }
-NOT_FOR_TEXT = ("gradient boosting",)  # it takes no sparse rows
+
+
+def fits(method: str, X: Any) -> bool:
+    """Whether a method is for rows of this kind."""
+    if not isinstance(X, pd.DataFrame):
+        return method not in ("AutoSVC, array", "gradient boosting")  # which takes no sparse rows
+    has_numbers_only = X.shape[1] == X.select_dtypes("number").shape[1]
+    return method != "SVD + logistic regression" and (
+        method != "AutoSVC, array" or has_numbers_only
+    )
+
+
+def _latent_logistic(X: Any, y: np.ndarray, new: Any) -> np.ndarray:
+    rows, new_rows = _as_matrices(X, new)
+    directions = TruncatedSVD(min(100, min(rows.shape) - 1), random_state=0).fit(rows)
+    is_labeled = y >= 0
+    model = _tuned(BALANCED_LOGISTIC)(int(np.bincount(y[is_labeled]).min()))
+    model.fit(directions.transform(rows[is_labeled]), y[is_labeled])
+    return _scores_of(model, directions.transform(new_rows))
 
 
 def _as_matrices(X: Any, new: Any) -> tuple[Any, Any]:
     if isinstance(X, pd.DataFrame):
-        scaler = StandardScaler().fit(X)
-        return scaler.transform(X), scaler.transform(new)
+        numbers = X.select_dtypes("number").columns
+        encoder = make_column_transformer(
+            (make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers),
+            (OneHotEncoder(handle_unknown="ignore", sparse_output=False), X.columns.drop(numbers)),
+        )
+        return encoder.fit_transform(X), encoder.transform(new)
     words = TfidfVectorizer(sublinear_tf=True, min_df=2, max_df=0.5).fit(X)
     return words.transform(X), words.transform(new)
 
@@ -98,6 +131,5 @@ def _as_matrices(X: Any, new: Any) -> tuple[Any, Any]:
 def _scores_of(model: Any, rows: Any) -> np.ndarray:
     if hasattr(model, "decision_function"):
         return model.decision_function(rows)
-    return np.nan_to_num(
-        model.predict_proba(rows)[:, 1], nan=0.5
-    )  # rows that no label reaches by LabelSpreading
+    # rows that no label reaches by LabelSpreading have no probability
+    return np.nan_to_num(model.predict_proba(rows)[:, 1], nan=0.5) - 0.5

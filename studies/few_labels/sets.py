@@ -1,12 +1,11 @@
-"""Tables and texts with two classes: rows as a method sees them, and which class each is of.
+"""Tables and texts of the study of practitioners: rows as a method sees them, and which class each
+is of. Many of them served the development of `AutoSVC`; the study of few labels has others, in
+`public`.
 
 Tables are numbers in a DataFrame, so that `AutoSVC` prepares their columns and scikit-learn's
 classifiers get them standardized. A set of several classes becomes one class (in brackets) against
 the others. Texts are the docstrings of installed libraries, cut to the first paragraph or to what
 follows it; the class is the library. Names of the libraries are struck out.
-
-`DEVELOPED_ON` were looked at while `AutoSVC` learned about tables and texts. The other sets were
-not.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from scipy import sparse
 
 from studies.data import load
 
-DEVELOPED_ON = ("australian", "ionosphere", "sat_full (4)", "ijcnn1", "docstrings: numpy")
 TABLES = (
     "german",
     "heart-statlog",

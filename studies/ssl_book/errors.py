@@ -16,7 +16,7 @@ import semisvm
 from semisvm import SupervisedSVC
 from semisvm.estimators.auto.geometry import as_rows, median_distance2, squared_distances_between
 from semisvm.estimators.auto.library import Coordinates, KernelLibrary, make_library
-from semisvm.estimators.auto.members import KernelAverage, fit_average
+from semisvm.estimators.auto.members import FamilyTask, KernelFamily, fit_kernels
 from semisvm.estimators.auto.stacking import FamilySettings
 from semisvm.estimators.least_squares import labeled_target
 from semisvm.estimators.problem import Costs
@@ -42,20 +42,19 @@ class KernelsOfSet:
             is_safe=is_safe,
         )
 
-    def fit(self, labeled: np.ndarray) -> KernelAverage:
+    def fit(self, labeled: np.ndarray) -> KernelFamily:
         """What `AutoSVC` learns from these labels."""
         hidden = np.full(len(self.codes), -1)
         hidden[labeled] = self.codes[labeled]
         labels = Labels(np.arange(self.n_classes), hidden)
         costs = Costs(np.ones(self.n_classes))
         target = labeled_target(self.X, labels, costs, self.weight, np.arange(len(self.codes)))
-        settings = FamilySettings(self.n_classes)
-        node = self.node[target.position]
-        return fit_average(self.library, self.at, node, target, settings)[0]
+        task = FamilyTask({}, self.weight, target, FamilySettings(self.n_classes))
+        return fit_kernels(self.library, self.at, self.node, "rows", task).family
 
     def predict(self, labeled: np.ndarray) -> np.ndarray:
         """The class codes that `AutoSVC` gives to all rows."""
-        scores = self.fit(labeled).scores(self.at)[self.node]
+        scores = self.fit(labeled).scores_at(self.at)[self.node]
         return scores.argmax(axis=1) if self.n_classes > 2 else (scores[:, 0] > 0).astype(int)
 
     def predict_by_svm(self, labeled: np.ndarray) -> np.ndarray:

@@ -258,7 +258,7 @@ def test_where_a_changed_model_has_no_score_it_says_so():
     """As after a file was tampered with: degrees of a graph that became 0."""
     X, true = load_iris(return_X_y=True)
     model = AutoSVC(random_state=0).fit(X, np.where(np.arange(150) % 10 == 0, true, -1))
-    for graph in model._average.families["rows"].average.library.graphs.values():
+    for graph in model._average.families["rows"].library.graphs.values():
         graph.degree[:] = 0
     with pytest.raises(ValueError, match="Row 0 has no score"):
         model.predict(X + 0.01)

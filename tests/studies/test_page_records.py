@@ -3,11 +3,14 @@
 import re
 from math import exp, log
 
+import numpy as np
 import pytest
 
 from page_tables import agrees, assert_shown, cells, page, part
 from source_files import REPOSITORY
-from studies.few_labels.__main__ import MEASURES, page_of
+from studies.few_labels.__main__ import page_of
+from studies.few_labels.public import TABLES, TEXTS
+from studies.few_labels.reliability import table_of
 from studies.harness.means import read_cells, read_means
 from studies.speed.cores import PARTS, render_cores
 from studies.speed.methods import TASKS, VERSIONS, render_versions
@@ -30,13 +33,60 @@ def values_of(name, column="median", **task):
 # ---- few labels ----
 
 FEW = read_cells(STUDIES / "few_labels" / "results.json")
+FEW_COUNTS = (20, 50, 100)
 
 
-@pytest.mark.parametrize("measure", MEASURES)
-def test_the_tables_of_few_labels_are_on_record(measure):
-    assert page_of(FEW, measure=measure)[f"tables, mean {MEASURES[measure]}"] in part(
-        "measured/few-labels", "## Tables"
-    )
+def best_other(by_method, ours="AutoSVC"):
+    return max(value for method, value in by_method.items() if method != ours)
+
+
+def average_precisions(count, names):
+    """{method: {set: average precision}} of some sets with so many labels."""
+    found = {}
+    for cell in FEW:
+        if cell["labels"] == count and cell["set"] in names:
+            found.setdefault(cell["method"], {})[cell["set"]] = cell["average_precision"]
+    return found
+
+
+@pytest.mark.parametrize("title", page_of(FEW))
+def test_the_tables_of_few_labels_are_on_record(title):
+    assert page_of(FEW)[title] in page("docs/measured/few-labels.md")
+
+
+@pytest.mark.parametrize("names", [TABLES, TEXTS], ids=["tables", "texts"])
+def test_the_page_of_few_labels_begins_with_its_means(names):
+    lines = cells(part("measured/few-labels", "# Few labels", "## How"))[2:]
+    ours, others, wins = (line[1:] for line in (lines[:3] if names is TABLES else lines[3:]))
+    found = [average_precisions(count, names) for count in FEW_COUNTS]
+    means = [
+        {
+            method: np.mean(list(values.values()))
+            for method, values in by_method.items()
+            if not method.endswith("array")
+        }
+        for by_method in found
+    ]
+    assert_shown(ours, [by_method["AutoSVC"] for by_method in means])
+    assert_shown(others, map(best_other, means))
+    for shown, by_method in zip(wins, found, strict=True):
+        best = {
+            name: max(
+                by_method[method][name] for method in by_method if not method.startswith("AutoSVC")
+            )
+            for name in by_method["AutoSVC"]
+        }
+        n_first = sum(by_method["AutoSVC"][name] >= value for name, value in best.items())
+        assert shown == f"{n_first} of {len(best)}"
+
+
+def test_the_probabilities_of_autosvc_are_on_record():
+    bins = read_cells(STUDIES / "few_labels" / "reliability.json")
+    text = page("docs/measured/few-labels.md")
+    assert table_of(bins) in text
+    assert all(abs(cell["share"] - cell["probability"]) < 0.05 for cell in bins)
+    assert f"on the new rows of {bins[0]['sets']} tables with 100 labels" in text
+    assert "share of class 1 is within .05 of the mean probability" in text
 
 
 # ---- the sets of the SSL book ----

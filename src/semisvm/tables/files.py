@@ -83,7 +83,6 @@ PARTS_OF_MODELS = (
     "semisvm.decision.PositiveUnlabeledEvidence",
     "semisvm.decision.without_negatives.AcceptedCounts",
     "semisvm.dual.Status",
-    "semisvm.estimators.auto.members.KernelAverage",
     "semisvm.estimators.auto.families.FamilyAverage",
     "semisvm.model_selection.calibration.ScoreCalibrator",
     "semisvm.model_selection.calibration._GivenScores",

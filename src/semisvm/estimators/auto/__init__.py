@@ -345,24 +345,20 @@ class AutoSVC(
         rows = choose_rows(labels, in_use, self.max_rows, self.random_state)
         with Progress(self).whole_fit(type(self).__name__) as watch:
             settings = replace(
-                settings,
-                tell=watch.round_done,
-                device=self.device,
-                max_rows=self.max_rows,
-                outside={member.name: member.belief for member in outside},
+                settings, tell=watch.round_done, device=self.device, max_rows=self.max_rows
             )
             target = labeled_target(X, labels, costs, weight, rows)
-            found = fit_families(
+            fitted = fit_families(
                 X[rows],
                 weight[rows],
                 target,
                 settings,
-                {one.name: partial(train_outside, one, labels.classes) for one in outside},
+                {member.name: partial(train_outside, member, labels.classes) for member in outside},
                 safe_indexing(self._for_outside(given), rows) if outside else None,
             )
         self.classes_ = labels.classes
-        self._learn(found, labels, rows)
-        crossed = crossed_scores(found.fits, target, settings)
+        self._learn(fitted, labels, rows)
+        crossed = crossed_scores(fitted.fits, target, settings)
         self.out_of_fold_scores_ = np.full_like(self.loo_scores_, np.nan)
         self.out_of_fold_scores_[rows[target.position]] = combine(crossed, labels.n_classes, "ovr")
         beyond = np.setdiff1d(np.flatnonzero(~labels.is_labeled), rows)
@@ -370,10 +366,10 @@ class AutoSVC(
         if len(beyond):
             others = self._average_scores(X[beyond], safe_indexing(given, beyond))
         self._check_labels(
-            found, X[rows], Labels(labels.classes, labels.codes[rows]), crossed, plan
+            fitted, X[rows], Labels(labels.classes, labels.codes[rows]), crossed, plan
         )
         is_open = ~labels.is_labeled[rows]
-        pool = found.scores[is_open]
+        pool = fitted.scores[is_open]
         pool_weight = weight[rows[is_open]]
         if others is not None:
             pool = np.concatenate([pool, others])
@@ -383,7 +379,7 @@ class AutoSVC(
         )
         self._certify(plan, labels, (X, given), (crossed, target.Y), others)
         codes = labels.codes.copy()
-        codes[rows[is_open]] = winning_codes(self._decide(found.scores))[is_open]
+        codes[rows[is_open]] = winning_codes(self._decide(fitted.scores))[is_open]
         if others is not None:
             codes[beyond] = winning_codes(self._decide(others))
         self.transduction_ = labels.decode(codes)
@@ -405,24 +401,24 @@ class AutoSVC(
         ahead = scores[is_labeled] - self.threshold_[0]
         return (ahead if pos_label == self.classes_[1] else -ahead), sign
 
-    def _learn(self, found: FamiliesFit, labels: Labels, rows: np.ndarray) -> None:
-        self._average = found.average
-        self.weights_ = found.weights
-        self.families_ = found.average.weights
-        self.structure_ = found.structure
-        left_out = found.left_out[:, 0] if found.left_out.shape[1] == 1 else found.left_out
+    def _learn(self, fitted: FamiliesFit, labels: Labels, rows: np.ndarray) -> None:
+        self._average = fitted.average
+        self.weights_ = fitted.weights
+        self.families_ = fitted.average.weights
+        self.structure_ = fitted.structure
+        left_out = fitted.left_out[:, 0] if fitted.left_out.shape[1] == 1 else fitted.left_out
         self.loo_scores_ = np.full((len(labels.codes), *left_out.shape[1:]), np.nan)
         self.loo_scores_[rows[labels.is_labeled[rows]]] = left_out
         self.labeled_iter_ = np.where(labels.is_labeled, 0, -1)
-        self.history_ = found.history
-        self.n_iter_ = found.stacked.n_iter
-        is_open = found.stacked.gap > CLOSE_ENOUGH and not found.was_stopped
+        self.history_ = fitted.history
+        self.n_iter_ = fitted.stacked.n_iter
+        is_open = fitted.stacked.gap > CLOSE_ENOUGH and not fitted.was_stopped
         ended = "stalled" if is_open else "converged"
-        self.termination_condition_ = "stopped_by_callback" if found.was_stopped else ended
+        self.termination_condition_ = "stopped_by_callback" if fitted.was_stopped else ended
         if is_open:
             message = (
                 f"The weights of {type(self).__name__} are known to a gap of"
-                f" {found.stacked.gap:.2g} where {CLOSE_ENOUGH:g} was expected: raise"
+                f" {fitted.stacked.gap:.2g} where {CLOSE_ENOUGH:g} was expected: raise"
                 " prior_strength or ridge."
             )
             warn_caller(ConvergenceWarning(message))

@@ -5,8 +5,8 @@ to kinds of structure: more kernels in one family do not drown the others. Famil
 alike before labels speak. Those of the columns of a table are not, once there are labels enough for
 forests and for logistic regression, and the prior is then pulled to more strongly: with 100 labels
 of noisy classes, leave-one-out errors tell less about families than their record on other tables
-does. For the same reason families of columns are weighed by crossed scores (`stacking`): a family
-does not gain by having many members to choose from. (For texts that was no gain.)
+does. Families are weighed by crossed scores (`stacking`), so that none gains by having many members
+to choose from.
 
     points    one family, the kernels of the rows
     table     kernels of standardized columns | kernels of columns mapped to a normal distribution
@@ -42,7 +42,7 @@ from semisvm.estimators.auto.members import (
     train_forest,
     train_kernels,
     train_kernels_of_columns,
-    train_kernels_of_texts,
+    train_kernels_quickly,
     train_logistic,
 )
 from semisvm.estimators.auto.naive_bayes import NaiveBayesFamily, train_naive_bayes
@@ -68,8 +68,10 @@ BELIEFS = {
     "logistic regression": (0.0, 2.0),
 }
 LABELS_PER_CLASS, PULL_OF_TABLES = 50, 4.0
-SMALLEST_BELIEF = 1e-3
-NAIVE_BAYES = "naive Bayes"  # of texts: believed in where a class has LABELS_PER_CLASS labels
+# Naive Bayes of texts is believed in where a class has LABELS_PER_CLASS labels, and never less than
+# so much.
+NAIVE_BAYES, SMALLEST_BELIEF = "naive Bayes", 1e-3
+COMPARED_TEXTS = 600  # texts whose components are compared with those of shuffled words
 ROWS_AT_ONCE = 20_000  # of which the views are held while new rows are scored
 
 
@@ -100,12 +102,10 @@ class FamilyAverage:
             views = self.views.of(X[part])
             if given is not None:
                 views[GIVEN] = safe_indexing(given, part)
-            parts.append(
-                sum(
-                    self.weights[name] * family.scores(views)
-                    for name, family in self.families.items()
-                )
-            )
+            scores = [
+                self.weights[name] * self.families[name].scores(views) for name in self.families
+            ]
+            parts.append(sum(scores))
         return np.concatenate(parts)
 
 
@@ -137,20 +137,15 @@ class FamiliesFit:
     @property
     def structure(self) -> dict[str, float]:
         """How much structure the rows have in each view, where it was looked at."""
-        found: dict[str, float] = {}
+        ratios: dict[str, float] = {}
         for name, fit in self.fits.items():
-            structure = (
-                fit.family.average.library.structure
-                if isinstance(fit.family, KernelFamily)
-                else None
-            )
+            structure = getattr(getattr(fit.family, "library", None), "structure", None)
             if structure is not None:
-                ratios = {f"graph {k}": ratio for k, ratio in structure.link_ratios.items()}
-                ratios = {"components": structure.component_ratio, **ratios}
-                found |= {
-                    member_name(name, kind, len(self.fits)): ratio for kind, ratio in ratios.items()
-                }
-        return found
+                of_family = {"components": structure.component_ratio}
+                of_family |= {f"graph {k}": ratio for k, ratio in structure.link_ratios.items()}
+                for kind, ratio in of_family.items():
+                    ratios[member_name(name, kind, len(self.fits))] = ratio
+        return ratios
 
     @property
     def history(self) -> list[RoundRecord]:
@@ -196,8 +191,8 @@ def fit_families(
     of_members = [fit.members.stacked for fit in fits.values()]
     stacked = replace(
         stacked,
-        n_iter=stacked.n_iter * (len(fits) > 1) + sum(one.n_iter for one in of_members),
-        gap=max(stacked.gap, *(one.gap for one in of_members)),
+        n_iter=stacked.n_iter * (len(fits) > 1) + sum(weighed.n_iter for weighed in of_members),
+        gap=max(stacked.gap, *(weighed.gap for weighed in of_members)),
     )
     weights = dict(zip(fits, stacked.weights.tolist(), strict=True))
     scores = np.tensordot(stacked.weights, np.stack([fit.scores for fit in fits.values()]), 1)
@@ -218,28 +213,29 @@ def weigh_families(
     settings: FamilySettings,
     rows: Any = slice(None),
 ) -> Stacked:
-    """Weigh families by the scores of some labeled rows, all by default: crossed ones where
-    there are columns.
-    """
+    """Weigh families by the crossed scores of some labeled rows, all by default."""
     share = min(1.0, float(target.weight.sum()) / (LABELS_PER_CLASS * settings.n_classes))
-    own = {
+    of_columns = {
         name: few + share * (many - few) for name, (few, many) in BELIEFS.items() if name in fits
     }
-    mean = sum(own.values()) / len(own) if own else 1.0
-    others = settings.outside | {
-        name: max(share**2, SMALLEST_BELIEF) for name in fits if name.startswith(NAIVE_BAYES)
-    }
-    belief = np.array([own[name] / mean if name in own else others.get(name, 1.0) for name in fits])
-    strength = settings.strength * (1 + share * (PULL_OF_TABLES - 1) if own else 1.0)
-    is_crossed = bool(own or others)
-    left_out = [
-        fit.members.crossed if is_crossed else fit.members.left_out for fit in fits.values()
-    ]
+    beliefs = dict.fromkeys(fits, 1.0)
+    strength = settings.strength
+    if of_columns:
+        mean = sum(of_columns.values()) / len(of_columns)
+        beliefs |= {name: belief / mean for name, belief in of_columns.items()}
+        strength *= 1 + share * (PULL_OF_TABLES - 1)
+    for name, fit in fits.items():
+        if name.startswith(NAIVE_BAYES):
+            beliefs[name] = max(share**2, SMALLEST_BELIEF)
+        if fit.belief is not None:
+            beliefs[name] = fit.belief
+    prior = np.array(list(beliefs.values()))
+    crossed = np.stack([fit.members.crossed for fit in fits.values()])
     return stack(
-        np.stack(left_out)[:, rows],
+        crossed[:, rows],
         target.Y[rows],
         target.count[rows],
-        belief / belief.sum(),
+        prior / prior.sum(),
         strength=strength,
     )
 
@@ -256,31 +252,32 @@ def crossed_scores(
 
 def _trainers(views: dict[str, Any]) -> dict[str, Callable[[FamilyTask], FamilyFit]]:
     """What trains each family that these views call for."""
-    found: dict[str, Callable[[FamilyTask], FamilyFit]] = {}
+    trainers: dict[str, Callable[[FamilyTask], FamilyFit]] = {}
     for view in views:
         if view in ("standardized", "quantile"):
-            found[f"{view} columns"] = partial(train_kernels_of_columns, view)
+            trainers[f"{view} columns"] = partial(train_kernels_of_columns, view)
         elif view.startswith(("words", "characters")):
-            found[view] = partial(train_kernels_of_texts, view)
+            trainers[view] = partial(train_kernels_quickly, view, n_compared=COMPARED_TEXTS)
         else:
-            found[view] = partial(train_kernels, view)
+            trainers[view] = partial(train_kernels, view)
     if "standardized" in views:
         both: tuple[str, ...] = ("standardized", "quantile")
-        found["trees without labels"] = partial(train_features, both, grow_leaf_shares, (1.0,))
-        found["random forest"] = partial(train_forest, "standardized", False, half_of_columns)
-        found["extra trees"] = partial(train_forest, "standardized", True, few_columns)
-        found["logistic regression"] = partial(train_logistic, both)
+        trainers["trees without labels"] = partial(train_features, both, grow_leaf_shares, (1.0,))
+        trainers["random forest"] = partial(train_forest, "standardized", False, half_of_columns)
+        trainers["extra trees"] = partial(train_forest, "standardized", True, few_columns)
+        trainers["logistic regression"] = partial(train_logistic, both)
     for view in views:
         if view.startswith("words"):
             both = (view, view.replace("words", "characters", 1))
-            both = tuple(
-                name for name in both if views[name].shape[1] > 1
-            )  # one word has no direction
-            latent = partial(train_features, both, find_latent_directions, (1.0, WEAK_RIDGE))
-            found |= {view.replace("words", "latent semantics", 1): latent} if both else {}
-            if views[view].shape[1] > 1:
-                found[view.replace("words", NAIVE_BAYES, 1)] = partial(train_naive_bayes, view)
-    return found
+            # One word alone has no direction.
+            both = tuple(name for name in both if views[name].shape[1] > 1)
+            if both:
+                trainers[view.replace("words", "latent semantics", 1)] = partial(
+                    train_features, both, find_latent_directions, (1.0, WEAK_RIDGE)
+                )
+            if view in both:
+                trainers[view.replace("words", NAIVE_BAYES, 1)] = partial(train_naive_bayes, view)
+    return trainers
 
 
 def few_columns(d: int) -> int:
@@ -315,9 +312,8 @@ def choose_rows(labels: Labels, in_use: np.ndarray, max_rows: int, random_state:
     others = rng.permutation(rows[~is_labeled])
     most = max(max_rows // 2, max_rows - len(others), labels.n_classes)
     if len(labeled) > most:
-        first = np.unique(labels.codes[labeled], return_index=True)[
-            1
-        ]  # one row of each class, whatever is drawn
+        # One row of each class, whatever is drawn.
+        first = np.unique(labels.codes[labeled], return_index=True)[1]
         labeled = np.concatenate([labeled[first], np.delete(labeled, first)])
         message = (
             f"AutoSVC learns from a sample of {most} of the {len(labeled)} labeled rows: raise"
@@ -361,36 +357,32 @@ def explain_weights(weights: dict[str, float], families: dict[str, float]) -> st
         all, 95% of its weight is on what all rows show, labeled or not, and 5% on the labeled rows
         alone."
     """
+    words = FROM_ALL_ROWS | FROM_LABELED_ROWS
     kinds: dict[str, float] = {}
     of_kernels: dict[str, float] = {}
     for name, weight in weights.items():
-        family = next((one for one in families if name == one or name.startswith(f"{one}: ")), "")
-        member = name.removeprefix(f"{family}: ")
-        words = FROM_ALL_ROWS | FROM_LABELED_ROWS
-        of_family = next((kind for kind in words if kind and family.startswith(kind)), None)
-        if name == family and of_family is None and len(families) > 1:
-            kinds[f"the member {name!r}"] = weight
-            continue
-        start = of_family or next(kind for kind in words if member.startswith(kind))
-        kinds[words[start]] = kinds.get(words[start], 0.0) + weight
-        if family and not of_family:
+        family = next((f for f in families if name == f or name.startswith(f"{f}: ")), "")
+        kind = next((words[start] for start in words if start and family.startswith(start)), None)
+        if kind is None and name == family and len(families) > 1:
+            kind = f"the member {name!r}"
+        elif kind is None:
+            member = name.removeprefix(f"{family}: ")
+            kind = next(words[start] for start in words if member.startswith(start))
             of_kernels[family] = of_kernels.get(family, 0.0) + weight
+        kinds[kind] = kinds.get(kind, 0.0) + weight
     of_all_rows = sum(weight for kind, weight in kinds.items() if kind in FROM_ALL_ROWS.values())
-    told = [f"AutoSVC rests on {_shares(kinds)}."]
-    told.append(
-        f"In all, {100 * of_all_rows:.0f}% of its weight is on what all rows show, labeled or not,"
-        f" and {100 * (1 - of_all_rows):.0f}% on the labeled rows alone."
+    text = (
+        f"AutoSVC rests on {_shares(kinds)}. In all, {100 * of_all_rows:.0f}% of its weight is on"
+        f" what all rows show, labeled or not, and {100 * (1 - of_all_rows):.0f}% on the labeled"
+        " rows alone."
     )
     if len(of_kernels) > 1 and max(of_kernels.values()) >= WORTH_NAMING:
-        told.append(f"Its kernels are of {_shares(of_kernels)}.")
-    return " ".join(told)
+        text += f" Its kernels are of {_shares(of_kernels)}."
+    return text
 
 
 def _shares(weights: dict[str, float]) -> str:
     """The largest shares in words, the largest first."""
-    named = [(name, weight) for name, weight in weights.items() if weight >= WORTH_NAMING]
-    parts = [
-        f"{name} by {100 * weight:.0f}%"
-        for name, weight in sorted(named, key=lambda item: -item[1])
-    ]
-    return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
+    largest = sorted(weights.items(), key=lambda item: -item[1])
+    parts = [f"{name} by {100 * w:.0f}%" for name, w in largest if w >= WORTH_NAMING]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

@@ -47,18 +47,16 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 from scipy.spatial.distance import squareform
+from sklearn.preprocessing import normalize
 from sklearn.utils import gen_batches
 
 from semisvm.estimators.equal_rows import find_equal_rows
 from semisvm.kernels.spectrum import largest_eigenpairs, weighted_median
 from semisvm.matrices import as_dense, is_sparse_matrix, stack_rows
 
-LEAST_NUMBER = (
-    1e-100  # where the largest number of all rows is less, it is the unit: squares would be lost
-)
-CHUNK_NUMBERS = (
-    4_000_000  # of the distances that are held at a time while new rows are scored: 32 MB
-)
+# Where the largest number of all rows is less, it is the unit: squares would be lost.
+LEAST_NUMBER = 1e-100
+CHUNK_NUMBERS = 4_000_000  # distances held at a time while new rows are scored: 32 MB
 
 
 @dataclass(frozen=True)
@@ -100,8 +98,8 @@ class Geometry:
 
     def find(self, prepared: Any) -> np.ndarray:
         """For each row the number of the row here that it equals, -1 where there is none."""
-        found = find_equal_rows(stack_rows([self.rows, prepared])).group[self.n_rows :]
-        return np.where(found < self.n_rows, found, -1)
+        number = find_equal_rows(stack_rows([self.rows, prepared])).group[self.n_rows :]
+        return np.where(number < self.n_rows, number, -1)
 
 
 def make_geometry(X: Any, weight: np.ndarray, *, is_cosine: bool) -> tuple[Geometry, np.ndarray]:
@@ -122,22 +120,10 @@ def as_rows(X: Any, *, is_cosine: bool, unit: float = 1.0) -> Any:
     """Dense or CSR rows of float64; of length 1 where the metric is the cosine, except for rows
     of zeros.
     """
-    X = (
-        sparse.csr_matrix(X, dtype=np.float64)
-        if is_sparse_matrix(X)
-        else np.asarray(X, dtype=np.float64)
-    )
+    kind = sparse.csr_matrix if is_sparse_matrix(X) else np.asarray
+    X = kind(X, dtype=np.float64)
     X = X if unit == 1 else X / unit
-    if not is_cosine:
-        return X
-    squares = X.multiply(X).sum(axis=1) if is_sparse_matrix(X) else (X * X).sum(axis=1)
-    length = np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
-    length[length == 0] = 1
-    return (
-        sparse.csr_matrix(sparse.diags(1 / length) @ X)
-        if is_sparse_matrix(X)
-        else X / length[:, None]
-    )
+    return normalize(X) if is_cosine else X
 
 
 def squared_distances_from(products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -169,13 +155,13 @@ def median_distance2(distances2: np.ndarray, mass: np.ndarray) -> float:
     """The median over all pairs of rows, copies of a row included; never 0."""
     values = squareform(distances2, checks=False)
     if (mass == 1).all():
-        found = float(np.median(values)) if len(values) else 0.0
+        median = float(np.median(values)) if len(values) else 0.0
     else:
         copies = np.maximum(mass * (mass - 1) / 2, 0).sum()
         pairs = squareform(np.outer(mass, mass), checks=False)
-        found = weighted_median(np.append(values, 0.0), np.append(pairs, copies))
-    if found > 0:
-        return found
+        median = weighted_median(np.append(values, 0.0), np.append(pairs, copies))
+    if median > 0:
+        return median
     mean = float(mass @ distances2 @ mass) / float(mass.sum()) ** 2  # most rows are equal
     return mean if mean > 0 else 1.0
 
@@ -339,8 +325,8 @@ class GraphFunctions:
         is_extended = self.lam < EXTENDED_BELOW
         values = np.zeros((len(nearest), len(self.lam)))
         vectors = self.vectors[:, is_extended]
-        found = sum(link[:, [j]] * vectors[nearest[:, j]] for j in range(self.n_neighbors))
-        values[:, is_extended] = found / (1 - self.lam[is_extended])
+        sums = sum(link[:, [j]] * vectors[nearest[:, j]] for j in range(self.n_neighbors))
+        values[:, is_extended] = sums / (1 - self.lam[is_extended])
         return values
 
 
@@ -353,6 +339,9 @@ def make_graph(
 ) -> GraphFunctions:
     """The smoothest functions, from the nearest rows of each row and their distances, (n, k)
     both; found on a device.
+
+    scikit-learn's `kneighbors_graph` would compute the distances a second time, and SciPy's
+    `laplacian` is no shorter, with masses in the weights, than the four lines below.
     """
     n, k = nearest.shape
     width = mean_link(distance, mass)

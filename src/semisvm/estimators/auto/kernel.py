@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.device import on_host
 from semisvm.estimators.auto.geometry import chunks_of
-from semisvm.estimators.auto.members import FamilyTask, train_library
+from semisvm.estimators.auto.members import FamilyTask, train_kernels
 from semisvm.estimators.auto.stacking import FamilySettings
 from semisvm.estimators.classifier import FLOATS, finite_scores, refuse_too_large, validated
 from semisvm.estimators.least_squares import labeled_target
@@ -144,10 +144,12 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         weight = np.ones(n_rows)
         costs = Costs(np.ones(labels.n_classes))
         target = labeled_target(X, labels, costs, weight, np.arange(n_rows))
-        trained = train_library("rows", FamilyTask({"rows": X}, weight, target, settings))
-        self._average = trained.average
-        self._node = trained.node
-        self.weights_ = trained.average.weights
+        self._family = train_kernels(
+            "rows", FamilyTask({"rows": X}, weight, target, settings)
+        ).family
+        geometry = self._family.library.geometry
+        self._node = geometry.find(geometry.prepare(X))
+        self.weights_ = self._family.weights
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -168,10 +170,10 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return finite_scores(self._kernel_in_parts, X)
 
     def _kernel_in_parts(self, X: Any) -> np.ndarray:
-        place = self._average.library.place
+        place = self._family.library.place
         return np.concatenate(
             [
-                self._average.kernel(place(X[part]), self._node)
+                self._family.kernel(place(X[part]), self._node)
                 for part in chunks_of(X.shape[0], self._n_features_out)
             ]
         )

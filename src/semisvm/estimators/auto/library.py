@@ -59,32 +59,34 @@ from semisvm.estimators.auto.stacking import Member
 from semisvm.kernels.spectrum import expected_seconds
 from semisvm.matrices import is_sparse_matrix
 
-COMPONENTS_FROM, COMPONENTS_FULLY = (
-    1.1,
-    1.3,
-)  # ratios between which the kernels of components come into use
-LINKS_FROM, LINKS_FULLY = 1.02, 1.08  # the same for graphs
-LINKS_MORE_FROM, LINKS_POWER = (
-    1.1,
-    8,
-)  # above this ratio graphs are believed in more, as a power of it
+# Ratios between which the kernels of components come into use, and graphs.
+COMPONENTS_FROM, COMPONENTS_FULLY = 1.1, 1.3
+LINKS_FROM, LINKS_FULLY = 1.02, 1.08
+LINKS_MORE_FROM, LINKS_POWER = 1.1, 8  # graphs are believed in more above it, as a power
 
 
 @dataclass(frozen=True)
 class Structure:
-    """The ratios of the module's docstring, and the beliefs that follow from them: 1 is that in an
-    ordinary kernel.
-
-    component_ratio   that of the components
-    link_ratios       those of the links, by the number of neighbors asked for
-    components        the belief in each kernel of components
-    graphs            the belief in each kernel of a graph, by the number of neighbors asked for
+    """The ratios of the module's docstring, those of links by the number of neighbors asked for,
+    and the beliefs that follow from them: 1 is that in an ordinary kernel.
     """
 
     component_ratio: float
     link_ratios: dict[int, float]
-    components: float
-    graphs: dict[int, float]
+
+    @property
+    def belief_in_components(self) -> float:
+        return _ramp(self.component_ratio, COMPONENTS_FROM, COMPONENTS_FULLY)
+
+    def belief_in_graph(self, k: int) -> float:
+        """The belief in each kernel of the graph of k neighbors."""
+        ratio = self.link_ratios[k]
+        more = max(1.0, ratio / LINKS_MORE_FROM) ** LINKS_POWER
+        return _ramp(ratio, LINKS_FROM, LINKS_FULLY) * more
+
+
+def _ramp(value: float, start: float, end: float) -> float:
+    return float(np.clip((value - start) / (end - start), 0, 1))
 
 
 def find_structure(
@@ -112,13 +114,7 @@ def find_structure(
     component_ratio = largest / expected if expected > 0 else 1.0
     covariance = _covariance_spectrum(geometry, products)
     without = _random_lengths(covariance, geometry.n_rows, n_neighbors, rng, n_seen_from)
-    link_ratios = {k: without[k] / lengths[k] for k in n_neighbors}
-    return Structure(
-        component_ratio=component_ratio,
-        link_ratios=link_ratios,
-        components=_ramp(component_ratio, COMPONENTS_FROM, COMPONENTS_FULLY),
-        graphs={k: _belief_in_links(ratio) for k, ratio in link_ratios.items()},
-    )
+    return Structure(component_ratio, {k: without[k] / lengths[k] for k in n_neighbors})
 
 
 def _largest_component(rows: Any, is_cosine: bool, device: str) -> float:
@@ -170,23 +166,15 @@ def _random_lengths(
     """Mean distances to the nearest rows among random ones, the smaller of the two kinds."""
     scale = np.sqrt(covariance)
     shape = (n_rows, len(covariance))
-    found = dict.fromkeys(n_neighbors, np.inf)
+    shortest = dict.fromkeys(n_neighbors, np.inf)
     for draw in (rng.standard_normal, lambda size: rng.uniform(-np.sqrt(3), np.sqrt(3), size)):
         rows = draw(shape) * scale
         distances2 = squared_distances_between(rows[:n_seen_from], rows)
         np.fill_diagonal(distances2, np.inf)
         distance = nearest_rows(distances2, max(n_neighbors.values(), default=0))[1]
         for k, count in n_neighbors.items():
-            found[k] = min(found[k], float(distance[:, :count].mean()))
-    return found
-
-
-def _belief_in_links(ratio: float) -> float:
-    return _ramp(ratio, LINKS_FROM, LINKS_FULLY) * max(1.0, ratio / LINKS_MORE_FROM) ** LINKS_POWER
-
-
-def _ramp(value: float, start: float, end: float) -> float:
-    return float(np.clip((value - start) / (end - start), 0, 1))
+            shortest[k] = min(shortest[k], float(distance[:, :count].mean()))
+    return shortest
 
 
 # ---- the kernels ----
@@ -240,7 +228,7 @@ class KernelLibrary:
         return ["cosine"] if self.geometry.is_cosine else ["rbf", "linear"]
 
     @property
-    def _function_counts(self) -> tuple[int, int]:
+    def _function_counts(self) -> tuple[int, ...]:
         return self.n_classes + 1, 8 * self.n_classes
 
     def place(self, X: Any) -> Coordinates:
@@ -251,16 +239,17 @@ class KernelLibrary:
         distances2 = geometry.squared_distances(prepared, products)
         kernel = self.components.kernel(products, distances2, mass)
         components = self.components.place(kernel, mass)
-        most = max((graph.n_neighbors for graph in self.graphs.values()), default=0)
-        nearest = nearest_rows(distances2, most) if most else None
-        functions = (
-            {k: graph.place(*nearest, mass) for k, graph in self.graphs.items()} if nearest else {}
-        )
         known = geometry.find(prepared)
         is_known = known >= 0
-        components[is_known] = self.components.vectors[known[is_known]]
-        for k, graph in self.graphs.items():
-            functions[k][is_known] = graph.vectors[known[is_known]]
+        known = known[is_known]
+        components[is_known] = self.components.vectors[known]
+        functions = {}
+        if self.graphs:
+            most = max(graph.n_neighbors for graph in self.graphs.values())
+            nearest = nearest_rows(distances2, most)
+            for k, graph in self.graphs.items():
+                functions[k] = graph.place(*nearest, mass)
+                functions[k][is_known] = graph.vectors[known]
         return Coordinates(products, kernel, components, functions)
 
     def between(self, at: Coordinates, node: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
@@ -276,16 +265,17 @@ class KernelLibrary:
         Q = self.components.vectors[node]
         m = min(self.n_classes - 1, P.shape[1])
         yield "components", P[:, :m] @ Q[:, :m].T * (total / m)
-        yield (
-            "component rbf",
-            np.exp(squared_distances_between(P, Q) * (-0.5 / self.components.white_median)),
-        )
+        distances2 = squared_distances_between(P, Q)
+        yield "component rbf", np.exp(distances2 * (-0.5 / self.components.white_median))
+        counts = self._function_counts
+        if self.structure is not None:
+            counts = (self.n_classes, *counts)
         for k, graph in self.graphs.items():
             U = at.functions[k]
             V = graph.vectors[node]
             spectrum = (graph.lam + FLOOR) ** -POWER
             yield f"graph {k} smooth", (U * spectrum) @ V.T * (total / spectrum.sum())
-            for count in (*([self.n_classes] if self.structure else []), *self._function_counts):
+            for count in counts:
                 m = graph.smoothest(count)
                 yield f"graph {k} first {count}", U[:, :m] @ V[:, :m].T * (total / m)
 
@@ -295,62 +285,47 @@ class KernelLibrary:
         """
         structure = self.structure
         if structure is None:
-            others = [
-                "components",
-                "component rbf",
-                *(name for k in self.graphs for name in self._graph_names(k)),
-            ]
-            return [Member(name, name, 1.0, 1.0) for name in (*self._plain, *others)]
-        plain = [
+            names = [name for k in self.graphs for name in self._graph_names(k)]
+            names = [*self._plain, "components", "component rbf", *names]
+            return [Member(name, name, 1.0, 1.0) for name in names]
+        members = [
             Member(name + title, name, ridge, ORDINARY_BELIEF)
             for title, ridge in RIDGES.items()
             for name in self._plain
         ]
-        components = [
-            Member(name, name, 1.0, structure.components, True)
-            for name in ("components", "component rbf")
-        ]
-        of_graphs = [
-            member
-            for k in self.n_neighbors
-            for member in self._graph_members(k, labeled_node, structure)
-        ]
-        return plain + components + of_graphs
+        beliefs = dict.fromkeys(("components", "component rbf"), structure.belief_in_components)
+        for k in self.n_neighbors:
+            beliefs |= self._beliefs_in_graph(k, labeled_node, structure)
+        return members + [Member(name, name, 1.0, beliefs[name], True) for name in beliefs]
 
     def _graph_names(self, k: int) -> list[str]:
-        return [
-            f"graph {k} smooth",
-            *(f"graph {k} first {count}" for count in self._function_counts),
-        ]
+        firsts = [f"graph {k} first {count}" for count in self._function_counts]
+        return [f"graph {k} smooth", *firsts]
 
-    def _graph_members(
+    def _beliefs_in_graph(
         self, k: int, labeled_node: np.ndarray, structure: Structure
-    ) -> list[Member]:
-        belief = 0.0
-        if k in self.graphs:
-            belief = (
-                structure.graphs[k]
-                * self.graphs[k].reached(labeled_node, self.geometry.mass) ** BELIEF_POWER
-            )
+    ) -> dict[str, float]:
+        """The beliefs in the kernels of a graph, by name."""
+        if k not in self.graphs:
+            return dict.fromkeys(self._graph_names(k), 0.0)
+        graph = self.graphs[k]
+        reached = graph.reached(labeled_node, self.geometry.mass)
+        belief = structure.belief_in_graph(k) * reached**BELIEF_POWER
         n_labeled = len(labeled_node)
-        enough = [
-            1.0,
-            *(min(1.0, n_labeled / count) ** BELIEF_POWER for count in self._function_counts),
-        ]
-        shares = dict(zip(self._graph_names(k), enough, strict=True))
+        enough = [min(1.0, n_labeled / count) ** BELIEF_POWER for count in self._function_counts]
+        shares = dict(zip(self._graph_names(k), [1.0, *enough], strict=True))
         if belief > 0 and n_labeled <= self.n_classes:
-            shares[f"graph {k} first {self.n_classes}"] = _clusters_apart(
-                self.graphs[k].lam, self.n_classes
-            )
-        return [Member(name, name, 1.0, belief * share, True) for name, share in shares.items()]
+            apart = _clusters_apart(graph.lam, self.n_classes)
+            shares[f"graph {k} first {self.n_classes}"] = apart
+        return {name: belief * share for name, share in shares.items()}
 
 
 def _clusters_apart(lam: np.ndarray, n_classes: int) -> float:
     """How much the first C functions of a graph with these eigenvalues are believed in."""
-    gaps = ((lam[1:] + SMALLEST_EIGENVALUE) / (lam[:-1] + SMALLEST_EIGENVALUE))[
-        n_classes - 1 : 8 * n_classes
-    ]
-    return float(gaps[0] ** GAP_POWER) if len(gaps) and gaps[0] > LARGEST_GAP * gaps.max() else 1.0
+    lam = lam + SMALLEST_EIGENVALUE
+    gaps = (lam[1:] / lam[:-1])[n_classes - 1 : 8 * n_classes]
+    stands_out = len(gaps) > 0 and gaps[0] > LARGEST_GAP * gaps.max()
+    return float(gaps[0] ** GAP_POWER) if stands_out else 1.0
 
 
 def make_library(
@@ -392,13 +367,11 @@ def make_library(
         structure = find_structure(
             geometry, products, components, counts, lengths, device, n_seen_from, n_compared
         )
-        links = {k: found for k, found in links.items() if structure.graphs[k] > 0}
-    graphs = {k: make_graph(*found, mass, n_functions, device) for k, found in links.items()}
+        links = {k: nearest for k, nearest in links.items() if structure.belief_in_graph(k) > 0}
+    graphs = {k: make_graph(*nearest, mass, n_functions, device) for k, nearest in links.items()}
     library = KernelLibrary(n_classes, n_neighbors, geometry, components, graphs, structure)
-    own = Coordinates(
-        products, kernel, components.vectors, {k: graph.vectors for k, graph in graphs.items()}
-    )
-    return library, node, own
+    functions = {k: graph.vectors for k, graph in graphs.items()}
+    return library, node, Coordinates(products, kernel, components.vectors, functions)
 
 
 def _scale(total: float, trace: float) -> float:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.decomposition import TruncatedSVD
+from sklearn.preprocessing import normalize
 
 from semisvm.columns.views import plain_output
 from semisvm.estimators.auto.geometry import chunks_of
@@ -47,16 +48,14 @@ SHARE_OF_COLUMNS, FUNCTIONS_OF_COLUMNS, SEEN_FROM = 1 / 3, 64, 300
 # The weight of graphs from which a family of columns is made from all rows: with a third of them,
 # average precision on digits (optdigits, 100 labels) falls from .95 to .87.
 GRAPHS_TAKE_ALL_ROWS = 0.75
-COMPARED_TEXTS = 600  # texts whose components are compared with those of shuffled words
 N_FOREST_TREES = 300
 N_DIRECTIONS, WEAK_RIDGE = 100, 0.1
 SVD_ROUNDS = 2  # of the randomized SVD: half of the time of scikit-learn's five
 LOGISTIC_RIDGES = (1, 10, 100, 1000)  # as multiples of the one asked for
 MOST_LOGISTIC_STEPS, LONGEST_STEP = 50, 4.0  # of Newton's method, the second in log-odds
 MOST_LOGISTIC_DIRECTIONS = 200  # of columns: a bound on the time
-SMALLEST_RIDGE = (
-    1e-9  # of logistic regression, for classes that columns can tell apart without error
-)
+# Of logistic regression, for classes that columns can tell apart without error.
+SMALLEST_RIDGE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -70,23 +69,42 @@ class FamilyTask:
     title: str = ""
 
 
+@dataclass(frozen=True)
+class FamilyFit:
+    """A trained family (one of those of `families.FamilyAverage`), its members, the scores (n, c)
+    of the rows that the views were made from, and the belief in a family from outside.
+    """
+
+    family: Any
+    members: MembersFit
+    scores: np.ndarray
+    belief: float | None = None
+
+
 # ---- kernels of a view ----
 
 
 @dataclass(frozen=True)
-class KernelAverage:
-    """The trained members, by name their kernels, machines and weights.
+class KernelFamily:
+    """The kernels of one view; by the name of each member its kernel, machine and weight.
 
     labeled_node   (l,) the number of each labeled row among the distinct rows of the library
     """
 
+    view: str
     library: KernelLibrary
     labeled_node: np.ndarray
     kernels: dict[str, str]
     machines: dict[str, LeastSquaresMachine]
     weights: dict[str, float]
 
-    def scores(self, at: Coordinates) -> np.ndarray:
+    def scores(self, views: dict[str, Any]) -> np.ndarray:
+        """The scores of rows, (m, c), a part of them at a time so that memory stays bounded."""
+        X = views[self.view]
+        parts = chunks_of(X.shape[0], self.library.geometry.n_rows)
+        return np.concatenate([self.scores_at(self.library.place(X[part])) for part in parts])
+
+    def scores_at(self, at: Coordinates) -> np.ndarray:
         """The scores of rows at these coordinates, (m, c)."""
         total: Any = 0.0
         for kernel_name, kernel in self.library.between(at, self.labeled_node):
@@ -94,11 +112,6 @@ class KernelAverage:
                 if self.kernels[name] == kernel_name:
                     total = total + self.weights[name] * machine.scores(kernel)
         return total
-
-    def scores_of_rows(self, X: Any) -> np.ndarray:
-        """The scores of any rows, (m, c), a part of them at a time so that memory stays bounded."""
-        parts = chunks_of(X.shape[0], self.library.geometry.n_rows)
-        return np.concatenate([self.scores(self.library.place(X[part])) for part in parts])
 
     def kernel(self, at: Coordinates, node: np.ndarray) -> np.ndarray:
         """The kernels, averaged with the same weights, between rows at these coordinates and
@@ -112,100 +125,68 @@ class KernelAverage:
         )
 
 
-def fit_average(
-    library: KernelLibrary,
-    at: Coordinates,
-    labeled_node: np.ndarray,
-    target: LabeledTarget,
-    settings: FamilySettings,
-    title: str = "",
-) -> tuple[KernelAverage, MembersFit]:
-    """Train the members of a library, whose rows are `at` these coordinates, on its labeled
-    rows.
+def fit_kernels(
+    library: KernelLibrary, at: Coordinates, node: np.ndarray, view: str, task: FamilyTask
+) -> FamilyFit:
+    """Train the members of a library, whose distinct rows are `at` these coordinates; `node` (n,)
+    is the number of the distinct row that each row of the task equals.
     """
+    labeled_node = node[task.target.position]
     members = library.members(labeled_node)
     kernels = library.between(at.of_rows(labeled_node), labeled_node)
-    found = train_members(kernels, members, target, settings, title)
-    kernels_of = {member.name: member.kernel for member in members}
-    return KernelAverage(library, labeled_node, kernels_of, found.machines, found.weights), found
+    trained = train_members(kernels, members, task.target, task.settings, task.title)
+    kernel_of = {member.name: member.kernel for member in members}
+    family = KernelFamily(view, library, labeled_node, kernel_of, trained.machines, trained.weights)
+    return FamilyFit(family, trained, family.scores_at(at)[node])
 
 
-@dataclass(frozen=True)
-class KernelFamily:
-    """The kernels of one view."""
-
-    view: str
-    average: KernelAverage
-
-    def scores(self, views: dict[str, Any]) -> np.ndarray:
-        """The scores of rows, (m, c)."""
-        return self.average.scores_of_rows(views[self.view])
-
-
-@dataclass(frozen=True)
-class TrainedLibrary:
-    """What `train_library` returns.
-
-    at     the coordinates of the distinct rows
-    node   (n,) the number of the distinct row that each row equals
-    """
-
-    average: KernelAverage
-    members: MembersFit
-    at: Coordinates
-    node: np.ndarray
-
-
-def train_library(view: str, task: FamilyTask, **quick: Any) -> TrainedLibrary:
-    """Make and train the library of a view; `quick` are arguments of `make_library`."""
+def train_kernels(view: str, task: FamilyTask, **quick: Any) -> FamilyFit:
+    """Make and train the kernels of one view; `quick` are arguments of `make_library`."""
     settings = task.settings
     rows = task.views[view]
+    is_cosine = settings.metric == "cosine"
+    if settings.metric == "auto":
+        is_cosine = is_sparse_matrix(rows)
     library, node, at = make_library(
         rows,
         task.weight,
         settings.n_classes,
         n_neighbors=settings.n_neighbors,
-        is_cosine=settings.metric == "cosine"
-        or (settings.metric == "auto" and is_sparse_matrix(rows)),
+        is_cosine=is_cosine,
         is_safe=settings.is_safe,
         device=settings.device,
         **quick,
     )
-    labeled_node = node[task.target.position]
-    average, members = fit_average(library, at, labeled_node, task.target, settings, task.title)
-    return TrainedLibrary(average, members, at, node)
+    return fit_kernels(library, at, node, view, task)
 
 
-def train_kernels(view: str, task: FamilyTask, **quick: Any) -> FamilyFit:
-    """Train the kernels of one view; `quick` are arguments of `make_library`."""
-    trained = train_library(view, task, **quick)
-    scores = trained.average.scores(trained.at)[trained.node]
-    return FamilyFit(KernelFamily(view, trained.average), trained.members, scores)
-
-
-def train_kernels_of_texts(view: str, task: FamilyTask) -> FamilyFit:
-    """Train the kernels of words or characters; their structure is judged from some of the rows."""
+def train_kernels_quickly(view: str, task: FamilyTask, n_compared: int | None = None) -> FamilyFit:
+    """Train the kernels of one view with fewer functions; structure is seen from some rows."""
     n_functions = max(FUNCTIONS_OF_COLUMNS, 8 * task.settings.n_classes + 8)
-    quick = {"n_functions": n_functions, "n_seen_from": SEEN_FROM, "n_compared": COMPARED_TEXTS}
-    return train_kernels(view, task, **quick)
+    return train_kernels(
+        view, task, n_functions=n_functions, n_seen_from=SEEN_FROM, n_compared=n_compared
+    )
 
 
 def train_kernels_of_columns(view: str, task: FamilyTask) -> FamilyFit:
     """Train the kernels of one preparation of a table's columns, made from a sample of the rows;
     where graphs carry most of the weight, which need many rows, from all of them.
     """
+    rows = task.views[view]
     sample = _sample_rows(task, int(SHARE_OF_COLUMNS * task.settings.max_rows))
-    trained = _train_on_sample(view, task, sample)
-    weights = trained.members.weights
+    if sample.all():
+        return train_kernels_quickly(view, task)
+    target = replace(task.target, position=(np.cumsum(sample) - 1)[task.target.position])
+    of_sample = replace(task, views={view: rows[sample]}, weight=task.weight[sample], target=target)
+    fit = train_kernels_quickly(view, of_sample)
+    weights = fit.members.weights
     of_graphs = sum(weight for name, weight in weights.items() if name.startswith("graph"))
-    if of_graphs > GRAPHS_TAKE_ALL_ROWS and not (sample.all() or trained.members.was_stopped):
-        sample[:] = True
-        trained = _train_on_sample(view, task, sample)
+    if of_graphs > GRAPHS_TAKE_ALL_ROWS and not fit.members.was_stopped:
+        return train_kernels_quickly(view, task)
     scores = np.empty((len(sample), task.target.Y.shape[1]))
-    scores[sample] = trained.average.scores(trained.at)[trained.node]
-    if not sample.all():
-        scores[~sample] = trained.average.scores_of_rows(task.views[view][~sample])
-    return FamilyFit(KernelFamily(view, trained.average), trained.members, scores)
+    scores[sample] = fit.scores
+    scores[~sample] = fit.family.scores({view: rows[~sample]})
+    return replace(fit, scores=scores)
 
 
 def _sample_rows(task: FamilyTask, n_wanted: int) -> np.ndarray:
@@ -221,19 +202,6 @@ def _sample_rows(task: FamilyTask, n_wanted: int) -> np.ndarray:
     return is_kept
 
 
-def _train_on_sample(view: str, task: FamilyTask, sample: np.ndarray) -> TrainedLibrary:
-    number = np.cumsum(sample) - 1
-    target = replace(task.target, position=number[task.target.position])
-    rows = {view: task.views[view][sample]}
-    n_functions = max(FUNCTIONS_OF_COLUMNS, 8 * task.settings.n_classes + 8)
-    return train_library(
-        view,
-        FamilyTask(rows, task.weight[sample], target, task.settings, task.title),
-        n_functions=n_functions,
-        n_seen_from=SEEN_FROM,
-    )
-
-
 # ---- kernels that are inner products of features ----
 
 
@@ -247,9 +215,7 @@ class LatentDirections:
     @plain_output
     def of(self, view: Any) -> Any:
         """The features of rows: dense."""
-        centered = self.directions.transform(view) - self.mean
-        length = np.linalg.norm(centered, axis=1, keepdims=True)
-        return centered / np.where(length > 0, length, 1)
+        return normalize(self.directions.transform(view) - self.mean)
 
     def products(self, view: Any, slopes: np.ndarray) -> np.ndarray:
         """The features of rows times slopes (p, c)."""
@@ -261,9 +227,8 @@ def find_latent_directions(view: Any) -> LatentDirections:
     """Find the directions in which rows vary most."""
     n_directions = max(1, min(N_DIRECTIONS, min(view.shape) - 1))
     directions = TruncatedSVD(n_directions, n_iter=SVD_ROUNDS, random_state=0)
-    with np.errstate(
-        divide="ignore", invalid="ignore"
-    ):  # shares of the variance, of which equal texts have none
+    # Shares of the variance are computed on the way, and equal texts have none.
+    with np.errstate(divide="ignore", invalid="ignore"):
         return LatentDirections(directions, directions.fit_transform(view).mean(axis=0))
 
 
@@ -301,16 +266,16 @@ def train_features(
         for ridge in ridges
     ]
     kernels = ((view, as_dense(Z @ Z.T)) for view, Z in labeled.items())
-    found = train_members(kernels, members, target, task.settings, task.title)
+    trained = train_members(kernels, members, target, task.settings, task.title)
     slopes = {view: np.zeros((Z.shape[1], target.Y.shape[1])) for view, Z in labeled.items()}
     bias = np.zeros(target.Y.shape[1])
-    for member in found.members:
-        machine = found.machines[member.name]
-        share = found.weights[member.name]
+    for member in trained.members:
+        machine = trained.machines[member.name]
+        share = trained.weights[member.name]
         slopes[member.kernel] += share * (labeled[member.kernel].T @ machine.coef)
         bias += share * machine.bias
     scores = bias + sum(features[view] @ slopes[view] for view in names)
-    return FamilyFit(FeatureFamily(makers, slopes, bias), found, scores)
+    return FamilyFit(FeatureFamily(makers, slopes, bias), trained, scores)
 
 
 # ---- forests ----
@@ -338,8 +303,10 @@ def train_forest(
     `per_cut(d)`.
     """
     began = time.perf_counter()
-    rows, target, codes = task.views[view], task.target, codes_of(task.target.Y)
-    forest = grow_forest(
+    rows = task.views[view]
+    target = task.target
+    codes = codes_of(target.Y)
+    trees, shares, out_of_bag = grow_forest(
         rows[target.position],
         codes,
         target.count,
@@ -348,13 +315,12 @@ def train_forest(
         per_cut=per_cut(rows.shape[1]),
         is_random=is_random,
     )
-    share = np.bincount(codes, target.count, forest.shares.shape[1]) / target.count.sum()
-    has_none = (
-        forest.out_of_bag.sum(axis=1) == 0
-    )  # rows that no tree has left out get the shares of the classes
-    left_out = from_shares(np.where(has_none[:, None], share, forest.out_of_bag))
+    # Rows that no tree has left out get the shares of the classes.
+    share = np.bincount(codes, target.count, shares.shape[1]) / target.count.sum()
+    has_none = out_of_bag.sum(axis=1, keepdims=True) == 0
+    left_out = from_shares(np.where(has_none, share, out_of_bag))
     members = single_member(left_out, task, time.perf_counter() - began)
-    family = ForestFamily(view, forest.trees, forest.shares)
+    family = ForestFamily(view, trees, shares)
     return FamilyFit(family, members, family.scores(task.views))
 
 
@@ -406,19 +372,15 @@ def fit_logistic(
     adult; 30 to 300 labels, four ridges: 7 to 21 ms, 2 to 37 ms here, with the scores left out).
     """
     U, s, Vt = np.linalg.svd(rows, full_matrices=False)
-    U = U[:, :MOST_LOGISTIC_DIRECTIONS]
     s = s[:MOST_LOGISTIC_DIRECTIONS]
-    Vt = Vt[:MOST_LOGISTIC_DIRECTIONS]
-    Z = np.column_stack([U * s, np.ones(len(rows))])
+    Vt = Vt[: len(s)]
+    Z = np.column_stack([U[:, : len(s)] * s, np.ones(len(rows))])
     scale = float((weight * price).mean())
     least = SMALLEST_RIDGE * max(1.0, float(s[0]) ** 2)
-    penalty = np.append(
-        np.full(len(s), np.clip(ridge / scale, least, 1 / SMALLEST_RIDGE)), SMALLEST_RIDGE
-    )
-    count, own = (
-        weight * price / scale,
-        price * np.minimum(weight, 1) / scale,
-    )  # `own` is what is left out
+    penalty = np.full(Z.shape[1], np.clip(ridge / scale, least, 1 / SMALLEST_RIDGE))
+    penalty[-1] = SMALLEST_RIDGE
+    count = weight * price / scale
+    left = price * np.minimum(weight, 1) / scale  # how much of a row is left out
     slopes = np.empty((rows.shape[1], Y.shape[1]))
     bias = np.empty(Y.shape[1])
     left_out = np.empty_like(Y)
@@ -436,9 +398,10 @@ def fit_logistic(
         half = np.tanh(Z @ w / 2)
         hessian = (Z.T * (count * (1 - half**2) / 4)) @ Z + np.diag(penalty)
         reach = np.einsum("ij,ji->i", Z, np.linalg.solve(hessian, Z.T))
-        without = 1 - np.minimum(reach * own * (1 - half**2) / 4, 1 - 1e-3)
-        left_out[:, k] = np.tanh((Z @ w - reach * own * (y - half) / 2 / without) / 2)
-        slopes[:, k], bias[k] = Vt.T @ w[:-1], w[-1]
+        without = 1 - np.minimum(reach * left * (1 - half**2) / 4, 1 - 1e-3)
+        left_out[:, k] = np.tanh((Z @ w - reach * left * (y - half) / 2 / without) / 2)
+        slopes[:, k] = Vt.T @ w[:-1]
+        bias[k] = w[-1]
     return LogisticMachine(slopes, bias, left_out)
 
 
@@ -453,8 +416,8 @@ class LogisticFamily:
     def scores(self, views: dict[str, Any]) -> np.ndarray:
         """The scores of rows, (m, c)."""
         parts = [
-            self.weights[name] * one.scores(views[self.views[name]])
-            for name, one in self.machines.items()
+            self.weights[name] * machine.scores(views[self.views[name]])
+            for name, machine in self.machines.items()
         ]
         return np.sum(parts, axis=0)
 
@@ -467,19 +430,7 @@ def train_logistic(names: tuple[str, ...], task: FamilyTask) -> FamilyFit:
         for ridge in LOGISTIC_RIDGES
     ]
     labeled = ((view, task.views[view][task.target.position]) for view in names)
-    found = train_members(labeled, members, task.target, task.settings, task.title, fit_logistic)
-    family = LogisticFamily(
-        {one.name: one.kernel for one in found.members}, found.machines, found.weights
-    )
-    return FamilyFit(family, found, family.scores(task.views))
-
-
-@dataclass(frozen=True)
-class FamilyFit:
-    """A trained family, its members, and the scores (n, c) of the rows that the views were made
-    from.
-    """
-
-    family: Any  # one of those of `families.FamilyAverage`
-    members: MembersFit
-    scores: np.ndarray
+    trained = train_members(labeled, members, task.target, task.settings, task.title, fit_logistic)
+    views = {member.name: member.kernel for member in trained.members}
+    family = LogisticFamily(views, trained.machines, trained.weights)
+    return FamilyFit(family, trained, family.scores(task.views))

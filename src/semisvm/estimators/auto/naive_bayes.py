@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from semisvm.estimators.auto.members import FamilyFit, FamilyTask, from_shares, single_member
-from semisvm.estimators.auto.stacking import codes_of
+from semisvm.estimators.auto.stacking import codes_of, most_likely_slope
 
 SMOOTHING, UNLABELED = 0.05, 0.2
 SHARP_IN_EM, SHARP = 5.0, 3.0  # TF-IDF rows have length 1, and say less than counts of words do
@@ -64,7 +64,7 @@ def train_naive_bayes(view: str, task: FamilyTask) -> FamilyFit:
         )
         tested = Z[target.position[~kept]]
         log_p[~kept] = _log_probabilities(tested, theta, prior, SHARP)
-    power = _best_power(log_p, codes, target.count)
+    power = most_likely_slope(log_p, codes, target.count, (FLATTEST, STEEPEST))
     family = NaiveBayesFamily(
         view,
         *_expectation_maximization(Z, task.weight, target.position, codes, target.count, n_classes),
@@ -105,19 +105,3 @@ def _log_shares_of_words(Z: Any, R: np.ndarray) -> np.ndarray:
 
 def _log_probabilities(Z: Any, theta: np.ndarray, prior: np.ndarray, sharp: float) -> np.ndarray:
     return log_softmax(sharp * np.asarray(Z @ theta.T) + prior, axis=1)
-
-
-def _best_power(log_p: np.ndarray, codes: np.ndarray, count: np.ndarray) -> float:
-    """The power of the largest likelihood of smoothed targets, as in `operating.fit_slope`."""
-    from scipy.optimize import minimize_scalar
-
-    total = float(count.sum())
-    n_classes = log_p.shape[1]
-    seen = (total + 1) / (total + 2)
-    goal = np.full(log_p.shape, (1 - seen) / (n_classes - 1))
-    goal[np.arange(len(codes)), codes] = seen
-
-    def loss(power: float) -> float:
-        return -float(count @ (goal * log_softmax(power * log_p, axis=1)).sum(axis=1))
-
-    return float(minimize_scalar(loss, bounds=(FLATTEST, STEEPEST), method="bounded").x)

@@ -28,14 +28,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import Evidence, Target, certify, choose, measure
 from semisvm.device import on_host
 from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage
 from semisvm.estimators.auto.preparation import read_rows
-from semisvm.estimators.auto.stacking import codes_of
+from semisvm.estimators.auto.stacking import codes_of, most_likely_slope
 from semisvm.estimators.binary import combine
 from semisvm.estimators.classifier import finite_scores
 from semisvm.estimators.equal_rows import as_repetitions
@@ -68,33 +68,9 @@ FEWEST_TO_EXPECT = 2  # labels of each class: one that is left out alone says no
 
 def fit_slope(scores: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> float:
     """The slope of the module's docstring; scores and Y are (l, c)."""
-    from scipy.optimize import minimize
-
     scores = np.clip(scores, -FARTHEST_SCORE, FARTHEST_SCORE)
-    columns = _both(scores)
-    codes = codes_of(Y)
-    total = float(weight.sum())
     scale = float(np.abs(scores).max()) or 1.0
-    lead = columns / scale
-    seen = (total + 1) / (total + 2)
-    goal = np.full(lead.shape, (1 - seen) / (lead.shape[1] - 1))
-    goal[np.arange(len(codes)), codes] = seen
-    share = weight / total
-
-    def loss(slope: np.ndarray) -> tuple[float, np.ndarray]:
-        log_p = log_softmax(slope[0] * lead, axis=1)
-        residual = ((np.exp(log_p) - goal) * lead).sum(axis=1)
-        return -float(share @ (goal * log_p).sum(axis=1)), np.array([float(share @ residual)])
-
-    found = minimize(
-        loss,
-        [1.0],
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0, None)],
-        options={"ftol": 1e-12, "gtol": 1e-8},
-    )
-    return float(found.x[0] / scale)
+    return most_likely_slope(_both(scores) / scale, codes_of(Y), weight, (0.0, None)) / scale
 
 
 def place_threshold(
@@ -144,8 +120,8 @@ class OperatingMixin(OperatingPointsMixin):
     threshold: str
     unlabeled: Any
     members: Any
-    _slope: float | None  # None where costs move the scores
-    _sigmoids: np.ndarray  # (n_problems, 2): slope and offset
+    _slope: float
+    _sigmoids: np.ndarray | None  # (n_problems, 2): slope and offset, where costs move the scores
     _average: FamilyAverage
 
     @property
@@ -188,7 +164,7 @@ class OperatingMixin(OperatingPointsMixin):
         return self._average_scores(read_rows(self, X, reset=False), X)
 
     def _check_labels(
-        self, found: FamiliesFit, X: Any, labels: Labels, crossed: np.ndarray, plan: Plan
+        self, fitted: FamiliesFit, X: Any, labels: Labels, crossed: np.ndarray, plan: Plan
     ) -> None:
         """Check whether the labels that a target is measured on look like a random sample, unless
         the user says so.
@@ -197,16 +173,16 @@ class OperatingMixin(OperatingPointsMixin):
         crossed     (l, c) scores of the labeled rows
         """
         self.fair_sample_ = None
-        if self._has_target and not plan.is_vouched_for:
-            scores: np.ndarray | None = None
-            if len(crossed) >= FEWEST_COMPARED:
-                scores = found.scores.copy()
-                scores[labels.is_labeled] = crossed
-            view = next(iter(found.average.views.of(X).values()))
-            begun = begin_check(view, labels)
-            self.fair_sample_ = check_labels(
-                begun, labels, scores, certifies=self.confidence is not None
-            )
+        if not self._has_target or plan.is_vouched_for:
+            return
+        scores: np.ndarray | None = None
+        if len(crossed) >= FEWEST_COMPARED:
+            scores = fitted.scores.copy()
+            scores[labels.is_labeled] = crossed
+        view = next(iter(fitted.average.views.of(X).values()))
+        self.fair_sample_ = check_labels(
+            begin_check(view, labels), labels, scores, certifies=self.confidence is not None
+        )
 
     def _settle(
         self,
@@ -225,10 +201,11 @@ class OperatingMixin(OperatingPointsMixin):
         weight = labeled.weight[measures]
         fair = scores[measures]
         sign = labeled.Y[measures]
-        self._slope = fit_slope(fair, sign, weight) if all_cost_the_same else None
-        self._sigmoids = np.array(
-            [fit_sigmoid(fair[:, k], sign[:, k], weight) for k in range(sign.shape[1])]
-        )
+        self._slope = fit_slope(fair, sign, weight)
+        self._sigmoids = None
+        if not all_cost_the_same:
+            sides = zip(fair.T, sign.T, strict=True)
+            self._sigmoids = np.array([fit_sigmoid(*side, weight) for side in sides])
         times = as_repetitions(weight)
         if times is not None:
             fair = np.repeat(fair, times, axis=0)
@@ -237,19 +214,20 @@ class OperatingMixin(OperatingPointsMixin):
         self.operating_points_ = {}
         self.threshold_ = np.empty(len(names))
         for number, (name, target) in enumerate(zip(names, plan.targets, strict=True)):
-            own = fair[:, number]
+            lead = fair[:, number]
             of_class = sign[:, number]
+            level = Evidence.CROSS_FITTED
             if self._has_target:
-                point = choose(own, of_class, target, level=Evidence.CROSS_FITTED)
+                point = choose(lead, of_class, target, level=level)
             else:
-                lead = own if len(names) == 1 else own - np.delete(fair, number, axis=1).max(axis=1)
                 threshold = 0.0  # of several classes, and where costs move scores, the largest wins
-                if len(names) == 1 and all_cost_the_same:
+                if len(names) > 1:
+                    lead = lead - np.delete(fair, number, axis=1).max(axis=1)
+                elif all_cost_the_same:
                     threshold = place_threshold(self.threshold, lead, of_class, *pool)
-                point = measure(
-                    lead, of_class, threshold, target=Target(), level=Evidence.CROSS_FITTED
-                )
-            self.operating_points_[name], self.threshold_[number] = point, point.threshold
+                point = measure(lead, of_class, threshold, target=Target(), level=level)
+            self.operating_points_[name] = point
+            self.threshold_[number] = point.threshold
 
     def _certify(
         self,
@@ -272,26 +250,23 @@ class OperatingMixin(OperatingPointsMixin):
         ):
             if target.is_constrained:
                 sign = labels.sign(1 if scores.shape[1] == 1 else number)[plan.certifies]
-                reference = (
-                    others[:, number] if others is not None and len(others) >= len(sign) else None
-                )
+                is_enough = others is not None and len(others) >= len(sign)
                 point = certify(
                     scores[:, number],
                     sign,
                     target,
                     confidence=self.confidence or 0.9,
-                    reference=reference,
+                    reference=others[:, number] if is_enough else None,
                     pilot=(pilot[0][:, number], pilot[1][:, number]),
                 )
-                self.operating_points_[name], self.threshold_[number] = point, point.threshold
+                self.operating_points_[name] = point
+                self.threshold_[number] = point.threshold
 
     def _decide(self, scores: np.ndarray) -> np.ndarray:
         """From the scores of the average, (n, c), to what `decision_function` returns."""
-        return (
-            super()._decide(scores)
-            if self._has_target or len(self.classes_) == 2
-            else combine(scores, len(self.classes_), "ovr")
-        )
+        if self._has_target or len(self.classes_) == 2:
+            return super()._decide(scores)
+        return combine(scores, len(self.classes_), "ovr")
 
     def _why_no_probabilities(self) -> str:
         return ""
@@ -314,12 +289,7 @@ class OperatingMixin(OperatingPointsMixin):
         probabilities : ndarray of shape (n_samples, n_classes)
             One column per class, in the order of `classes_`.
         """
-        scores, slope = (
-            self._raw_scores(X),
-            getattr(self, "_slope", None),
-        )  # models of earlier versions have sigmoids
-        return (
-            probabilities_of(scores, self._sigmoids)
-            if slope is None
-            else softmax(slope * _both(scores), axis=1)
-        )
+        scores = self._raw_scores(X)
+        if self._sigmoids is not None:
+            return probabilities_of(scores, self._sigmoids)
+        return softmax(self._slope * _both(scores), axis=1)

@@ -39,7 +39,7 @@ class OutsideMember:
 
 def read_members(members: Any, classes: np.ndarray) -> list[OutsideMember]:
     """Check `AutoSVC.members`."""
-    found: list[OutsideMember] = []
+    read: list[OutsideMember] = []
     for entry in members or ():
         parts = tuple(entry) if isinstance(entry, list | tuple) else ()
         if not (len(parts) in (2, 3) and isinstance(parts[0], str) and parts[0]):
@@ -58,14 +58,14 @@ def read_members(members: Any, classes: np.ndarray) -> list[OutsideMember]:
                 f" {type(classifier).__name__} lacks one: put it into"
                 " sklearn.calibration.CalibratedClassifierCV."
             )
-        if any(other.name == name for other in found):
+        if any(other.name == name for other in read):
             raise ValueError(f"Two members are named {name!r}: each needs a name of its own.")
         known = getattr(classifier, "classes_", None) if _is_frozen(classifier) else None
         if known is not None and not np.isin(classes, known).all():
             missing = classes[~np.isin(classes, known)].tolist()
             raise ValueError(f"The frozen member {name!r} does not know the classes {missing}.")
-        found.append(OutsideMember(name, classifier, float(belief)))
-    return found
+        read.append(OutsideMember(name, classifier, float(belief)))
+    return read
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def train_outside(member: OutsideMember, classes: np.ndarray, task: FamilyTask) 
         fitted = _fit(member.classifier, labeled, y, target.count, np.arange(len(y)))
         family = OutsideFamily(fitted, classes)
     members = single_member(from_shares(p_out), task, time.perf_counter() - began, member.belief)
-    return FamilyFit(family, members, family.scores(task.views))
+    return FamilyFit(family, members, family.scores(task.views), member.belief)
 
 
 def _is_frozen(classifier: Any) -> bool:

@@ -32,10 +32,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import log_softmax
 
 from semisvm.estimators.least_squares import (
     LabeledTarget,
@@ -47,9 +48,7 @@ MOST_NEWTON_STEPS = 200
 SMALLEST_WEIGHT = 1e-100
 STACKING_TOL = 1e-10  # of the gap
 SUFFICIENT = 1e-4  # of the decrease that the slope promises
-WORSE_THAN_RANDOM = (
-    1.2  # times the error that random labels are expected to give: no belief is left
-)
+WORSE_THAN_RANDOM = 1.2  # times the error expected of random labels: no belief is left
 BELIEVED = 1e-9  # of the largest belief: members with less are not trained
 
 
@@ -148,7 +147,6 @@ class FamilySettings:
     tell: Callable[[RoundRecord], bool] = lambda record: False
     device: str = "cpu"
     max_rows: int = 3000
-    outside: dict[str, float] = field(default_factory=dict)  # beliefs in members from outside
 
     @classmethod
     def of(cls, estimator: Any, n_classes: int) -> FamilySettings:
@@ -200,6 +198,40 @@ class MembersFit:
 def codes_of(Y: np.ndarray) -> np.ndarray:
     """The class of each row."""
     return np.where(Y[:, 0] > 0, 1, 0) if Y.shape[1] == 1 else Y.argmax(axis=1)
+
+
+def most_likely_slope(
+    scores: np.ndarray,
+    codes: np.ndarray,
+    weight: np.ndarray,
+    bounds: tuple[float, float | None],
+) -> float:
+    """The slope at which softmax(slope * scores), (l, C), gives the classes the largest likelihood.
+    Targets are smoothed: (n + 1) / (n + 2) for the class of a label, with n labels, and the rest
+    shared by the others.
+    """
+    from scipy.optimize import minimize
+
+    total = float(weight.sum())
+    seen = (total + 1) / (total + 2)
+    goal = np.full(scores.shape, (1 - seen) / (scores.shape[1] - 1))
+    goal[np.arange(len(codes)), codes] = seen
+    share = weight / total
+
+    def loss(slope: np.ndarray) -> tuple[float, np.ndarray]:
+        log_p = log_softmax(slope[0] * scores, axis=1)
+        residual = ((np.exp(log_p) - goal) * scores).sum(axis=1)
+        return -float(share @ (goal * log_p).sum(axis=1)), np.array([float(share @ residual)])
+
+    solution = minimize(
+        loss,
+        [1.0],
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[bounds],
+        options={"ftol": 1e-12, "gtol": 1e-8},
+    )
+    return float(solution.x[0])
 
 
 def train_members(
@@ -262,11 +294,11 @@ def cross(
     """The averages (l, c) of scores (J, l, c), each row by the weights that `weigh` gives for a
     mask of other rows.
     """
-    fold = target.fold
-    found = np.empty_like(target.Y)
-    for own in range(fold.max() + 1):
-        found[fold == own] = np.tensordot(weigh(fold != own).weights, scores[:, fold == own], 1)
-    return found
+    crossed = np.empty_like(target.Y)
+    for fold in range(target.fold.max() + 1):
+        is_out = target.fold == fold
+        crossed[is_out] = np.tensordot(weigh(~is_out).weights, scores[:, is_out], 1)
+    return crossed
 
 
 def prior_weights(
@@ -280,14 +312,14 @@ def prior_weights(
     count = target.count[rows]
     total = float(weight.sum())
     variance = float((weight @ (Y - weight @ Y / total) ** 2).sum()) / max(total - 1, total / 2)
-    found = np.empty(len(trained))
+    beliefs = np.empty(len(trained))
     for j, member in enumerate(trained):
         machine = machines[member.name]
         error = float(count @ ((Y - machine.left_out[rows]) ** 2).sum(axis=1))
         expected = variance * float(count @ machine.spread[rows]) if member.is_structure else 0.0
         excess = (error / expected - 1) / (WORSE_THAN_RANDOM - 1) if expected > 0 else 0.0
-        found[j] = member.belief * np.clip(1 - excess, BELIEVED, 1)
-    return found / found.sum()
+        beliefs[j] = member.belief * np.clip(1 - excess, BELIEVED, 1)
+    return beliefs / beliefs.sum()
 
 
 def member_record(
@@ -302,10 +334,9 @@ def member_record(
     price.
     """
     squares = ((target.Y - left_out) ** 2).mean(axis=1)
+    is_wrong = left_out.argmax(axis=1) != target.Y.argmax(axis=1)
     if target.Y.shape[1] == 1:
         is_wrong = (left_out * target.Y <= 0)[:, 0]
-    else:
-        is_wrong = left_out.argmax(axis=1) != target.Y.argmax(axis=1)
     return RoundRecord(
         problem=name,
         round=number,

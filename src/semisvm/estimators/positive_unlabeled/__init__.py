@@ -342,7 +342,7 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         of_rows = self.kernel != "precomputed" and not callable(self.kernel)
         wanted = self.scale
         if wanted == "auto":
-            wanted = of_rows and looks_like_a_table(X[in_use] if of_rows else X)
+            wanted = of_rows and looks_like_a_table(X[in_use])
         elif wanted and not of_rows:
             raise ValueError("scale=True is for the kernels that are computed here: scale X.")
         self.scale_ = None
@@ -375,59 +375,39 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         rows, problem = arrange_repeated(problem)
         sign = problem.labels.sign(1)
         weights = weights_to_try(self.positive_weight, self.loss)
-        self.operating_points_ = {}
-        if not (sign == 0).any():
-            return replace(self._fit_without_unlabeled(problem, request), rows=rows)
+        loss = self.loss
+        has_unlabeled = bool((sign == 0).any())
+        if not has_unlabeled:  # the ordinary machine of positives and negatives
+            _refuse_without_unlabeled(problem, request)
+            weights = (1.0,)
+            loss = "hinge"
         rng = check_random_state(self.random_state)
         held = np.zeros(len(sign), dtype=bool) if self.confidence is None else hold_out(sign, rng)
         folds = draw_folds_of_all_rows(problem.labels.codes, ~held, self.n_folds, rng)
-        if folds is None and self.positive_weight == "auto":
+        if has_unlabeled and folds is None and self.positive_weight == "auto":
             weights = (UNTUNED_WEIGHT,)
         formula = problem.select(~held).formula()
 
         def fit_binary(task: BinaryTask) -> BinaryFit:
-            return search_weight(PuMachine(task, self.C, self.loss), weights, ~held, folds)
+            return search_weight(PuMachine(task, self.C, loss), weights, ~held, folds)
 
         fits = fit_pairs(problem, formula, fit_binary)
         search = fits[0].outcome
-        final = fits[0].scores
-        decision = settle_threshold(request, search, final, sign, held)
         self.positive_weight_ = weights[0] if search.best is None else search.best.weight
         self.pu_auc_ = np.nan if search.best is None else search.best.pu_auc
-        self.prior_ = decision.prior
-        self.prior_bound_ = decision.prior_bound
-        self.threshold_ = np.array([decision.point.threshold])
-        self.operating_points_ = {problem.labels.classes.tolist()[1]: decision.point}
-        per_row = {"out_of_fold_scores_": search.mean_scores(len(sign)) - self.threshold_}
-        return MethodFit(
-            fits, formula, "ovr", rows=rows, per_row=per_row, warnings=decision.warnings
-        )
-
-    def _fit_without_unlabeled(self, problem: TrainingProblem, request: PuRequest) -> MethodFit:
-        """The ordinary machine of positives and negatives."""
-        if not (problem.labels.codes == 0).any():
-            raise ValueError(
-                f"y has labels of one class, {problem.labels.classes.tolist()[1]!r}, and no"
-                " unlabeled row to compare it with. Add unlabeled rows; to describe one class"
-                " alone use sklearn.svm.OneClassSVM."
-            )
-        if (request.min_recall, request.accept, request.confidence) != (None, None, None):
-            raise ValueError(
-                "min_recall, accept and confidence need unlabeled rows, and y has none. Where all"
-                " rows are labeled, use PreferenceSVC."
-            )
-        self.positive_weight_ = 1.0
+        self.prior_ = self.prior_bound_ = np.nan
         self.threshold_ = np.zeros(1)
-        self.pu_auc_ = self.prior_ = self.prior_bound_ = np.nan
-        formula = problem.formula()
-
-        def fit_binary(task: BinaryTask) -> BinaryFit:
-            return search_weight(
-                PuMachine(task, self.C, "hinge"), (1.0,), np.ones(problem.n_rows, dtype=bool), None
-            )
-
-        per_row = {"out_of_fold_scores_": np.full(problem.n_rows, np.nan)}
-        return MethodFit(fit_pairs(problem, formula, fit_binary), formula, "ovr", per_row=per_row)
+        self.operating_points_ = {}
+        warnings: tuple[Warning, ...] = ()
+        if has_unlabeled:
+            decision = settle_threshold(request, search, fits[0].scores, sign, held)
+            warnings = decision.warnings
+            self.prior_ = decision.prior
+            self.prior_bound_ = decision.prior_bound
+            self.threshold_ = np.array([decision.point.threshold])
+            self.operating_points_ = {problem.labels.classes.tolist()[1]: decision.point}
+        per_row = {"out_of_fold_scores_": search.mean_scores(len(sign)) - self.threshold_}
+        return MethodFit(fits, formula, "ovr", rows=rows, per_row=per_row, warnings=warnings)
 
     def _request(self) -> PuRequest:
         if self.min_recall is not None and self.accept is not None:
@@ -435,14 +415,25 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
                 "min_recall and accept were both given: each settles the threshold, so pass one of"
                 " them."
             )
-        accept = (
-            self.accept
-            if self.accept is None or not isinstance(self.accept, Integral)
-            else int(self.accept)
-        )
+        accept = int(self.accept) if isinstance(self.accept, Integral) else self.accept
         return PuRequest(read_prior(self.prior), self.min_recall, accept, self.confidence)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def _refuse_without_unlabeled(problem: TrainingProblem, request: PuRequest) -> None:
+    """Without unlabeled rows there must be negatives, and nothing that only such rows can tell."""
+    if not (problem.labels.codes == 0).any():
+        raise ValueError(
+            f"y has labels of one class, {problem.labels.classes.tolist()[1]!r}, and no"
+            " unlabeled row to compare it with. Add unlabeled rows; to describe one class"
+            " alone use sklearn.svm.OneClassSVM."
+        )
+    if (request.min_recall, request.accept, request.confidence) != (None, None, None):
+        raise ValueError(
+            "min_recall, accept and confidence need unlabeled rows, and y has none. Where all"
+            " rows are labeled, use PreferenceSVC."
+        )

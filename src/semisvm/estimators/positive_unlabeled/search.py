@@ -173,11 +173,11 @@ def search_weight(
                 pu_auc=auc,
             )
     # The first of the largest; a search that was ended early has what it tried until then.
-    best = max(
-        tried, key=lambda one: -math.inf if math.isnan(one.pu_auc) else one.pu_auc, default=None
-    )
-    if (machine_of_all := whole if best is None else best.machine) is not None:
-        rounds.go_back(machine_of_all)
+    best = max(tried, key=lambda trial: np.nan_to_num(trial.pu_auc, nan=-1.0), default=None)
+    if best is not None:
+        whole = best.machine
+    if whole is not None:
+        rounds.go_back(whole)
     return rounds.fit(outcome=WeightSearch(tuple(tried), best))
 
 
@@ -192,14 +192,15 @@ def _score_folds(
         return np.full((1, len(sign)), np.nan), math.nan
     scores = np.full(folds.shape, np.nan)
     tests = [
-        (own, fold == number)
-        for own, fold in zip(scores, folds, strict=True)
+        (draw, fold == number)
+        for draw, fold in enumerate(folds)
         for number in np.unique(fold[fold >= 0])
     ]
     problems = [machine.problem(weight, trains & ~is_tested) for _, is_tested in tests]
-    found = rounds.solve_many(problems, [rounds.solution] * len(problems))
+    solutions = rounds.solve_many(problems, [rounds.solution] * len(problems))
     aucs = []
-    for (own, is_tested), solution in zip(tests, found, strict=True):
-        own[is_tested] = solution.decision_values[is_tested]
-        aucs.append(rank_auc(own[is_tested & (sign > 0)], own[is_tested & (sign == 0)]))
+    for (draw, is_tested), solution in zip(tests, solutions, strict=True):
+        f = solution.decision_values
+        scores[draw, is_tested] = f[is_tested]
+        aucs.append(rank_auc(f[is_tested & (sign > 0)], f[is_tested & (sign == 0)]))
     return scores, float(np.mean(aucs))

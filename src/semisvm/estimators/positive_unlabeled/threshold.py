@@ -37,10 +37,9 @@ def read_prior(prior: Any) -> tuple[float, float] | None:
     """The numbers that a prior lies between, or None where it is to be estimated."""
     if isinstance(prior, str):
         return None
+    ends = prior if isinstance(prior, tuple | list) else (prior, prior)
     try:
-        low, high = (
-            float(end) for end in (prior if isinstance(prior, tuple | list) else (prior, prior))
-        )
+        low, high = map(float, ends)
     except (TypeError, ValueError):
         raise ValueError(
             f"prior must be a number, two numbers or 'estimated', got {prior!r}."
@@ -180,11 +179,9 @@ class SampleScores:
     def count(self, threshold: float) -> AcceptedCounts:
         """How many rows a threshold accepts, on average over the draws."""
         n_draws = len(self.draws_of_positive)
-        accepted = [
-            round(np.count_nonzero(own > threshold) / n_draws)
-            for own in (self.positive, self.unlabeled)
-        ]
-        return AcceptedCounts(accepted[0], self.n_positive, accepted[1], self.n_unlabeled)
+        n_positive = round(np.count_nonzero(self.positive > threshold) / n_draws)
+        n_unlabeled = round(np.count_nonzero(self.unlabeled > threshold) / n_draws)
+        return AcceptedCounts(n_positive, self.n_positive, n_unlabeled, self.n_unlabeled)
 
     def bound_prior(self, confidence: float) -> list[PriorBound]:
         """What each draw says about the prior."""
@@ -221,19 +218,22 @@ def settle_threshold(
     """
     best = search.best
     is_cross_fitted = best is not None and not np.isnan(best.pu_auc)
-    seen = SampleScores.of(
-        best.scores if best is not None and is_cross_fitted else final, sign, ~held
-    )
-    aside = SampleScores.of(final, sign, held) if request.confidence is not None else None
-    shown = (
-        _bound_over_scorers(search, sign, ~held)
-        if is_cross_fitted and seen.can_bound_prior
-        else None
-    )
+    level = Evidence.EMPIRICAL
+    seen = SampleScores.of(final, sign, ~held)
+    shown = None  # what the out-of-fold scores say about the prior
+    estimate = bound = math.nan
+    if best is not None and is_cross_fitted:
+        level = Evidence.CROSS_FITTED
+        seen = SampleScores.of(best.scores, sign, ~held)
+        if seen.can_bound_prior:
+            shown = _bound_over_scorers(search, sign, ~held)
+            estimate = _clip(shown.estimate, seen)
+            bound = shown.bound
     confidence = request.confidence or USUAL_CONFIDENCE
-    if aside is None:
-        bound = math.nan if shown is None else shown.bound
-    else:
+    aside = None
+    if request.confidence is not None:
+        level = Evidence.CERTIFIED
+        aside = SampleScores.of(final, sign, held)
         bound = aside.bound_prior(confidence)[0].bound if aside.can_bound_prior else math.nan
 
     threshold, reached, reason = _choose(request, seen, aside, shown)
@@ -242,11 +242,6 @@ def settle_threshold(
         # Judged by out-of-fold scores as above, but cut where exactly so many rows of the pool are
         # accepted.
         threshold = accept_best(final[sign == 0], request.accept)
-    if aside is not None:
-        level = Evidence.CERTIFIED
-    else:
-        level = Evidence.CROSS_FITTED if is_cross_fitted else Evidence.EMPIRICAL
-    estimate = math.nan if shown is None else _clip(shown.estimate, seen)
     point = judge_without_negatives(
         threshold,
         counts,
@@ -259,14 +254,9 @@ def settle_threshold(
         reached=reached,
         reason=reason,
     )
-    given = request.prior
-    prior = estimate if given is None else math.sqrt(given[0] * given[1])
-    return PuDecision(
-        point,
-        prior,
-        bound,
-        tuple(_warnings(request, best.pu_auc if best else math.nan, seen, bound)),
-    )
+    prior = estimate if request.prior is None else math.sqrt(math.prod(request.prior))
+    warnings = _warnings(request, best.pu_auc if best else math.nan, seen, bound)
+    return PuDecision(point, prior, bound, tuple(warnings))
 
 
 def _choose(
@@ -282,11 +272,9 @@ def _choose(
         reason = "" if aside is None else _too_few(request, aside.n_positive)
         return reach_recall(seen.positive, request.min_recall), aside is None, reason
     if request.accept is not None:
-        share = (
-            request.accept
-            if isinstance(request.accept, float)
-            else min(1.0, request.accept / seen.n_unlabeled)
-        )
+        share = request.accept
+        if isinstance(share, int):
+            share = min(1.0, share / seen.n_unlabeled)
         return accept_best(seen.unlabeled, float(share)), True, ""
     if request.prior is not None:
         prior = math.sqrt(math.prod(request.prior))
@@ -310,8 +298,10 @@ def _bound_over_scorers(search: WeightSearch, sign: np.ndarray, rows: np.ndarray
     several draws of folds the median.
     """
     each = 1 - (1 - USUAL_CONFIDENCE) / len(search.tried)
-    by_weight = [SampleScores.of(one.scores, sign, rows).bound_prior(each) for one in search.tried]
-    least = [min(draw, key=lambda found: found.bound) for draw in zip(*by_weight, strict=True)]
+    by_weight = [
+        SampleScores.of(trial.scores, sign, rows).bound_prior(each) for trial in search.tried
+    ]
+    least = [min(draw, key=lambda prior: prior.bound) for draw in zip(*by_weight, strict=True)]
     return PriorBound(*np.median(least, axis=0).tolist())
 
 
@@ -334,10 +324,10 @@ def _too_few(request: PuRequest, n: int) -> str:
 
 
 def _warnings(request: PuRequest, auc: float, seen: SampleScores, bound: float) -> list[Warning]:
-    found: list[Warning] = []
+    warnings: list[Warning] = []
     noise = math.sqrt((1 / seen.n_positive + 1 / seen.n_unlabeled) / 12)
     if seen.can_bound_prior and auc < 0.5 + 1.645 * noise:
-        found.append(
+        warnings.append(
             UserWarning(
                 "The labeled positives can't be told apart from the unlabeled rows: out of fold,"
                 f" the AUC is {auc:.2f} and chance is 0.5. Nearly all unlabeled rows may be"
@@ -345,11 +335,11 @@ def _warnings(request: PuRequest, auc: float, seen: SampleScores, bound: float) 
             )
         )
     if request.prior is not None and request.prior[0] > bound:
-        found.append(
+        warnings.append(
             UserWarning(
                 f"The prior given, {request.prior[0]:g}, is above what the scores allow: at most"
                 f" {bound:.3g} of the unlabeled rows are positive. The prior is wrong, or the"
                 " labeled positives are not a random sample of all positives."
             )
         )
-    return found
+    return warnings
