@@ -226,7 +226,7 @@ def test_two_targets_take_as_many_labels_as_the_harder_one():
 
 
 def test_an_empty_pool_or_one_without_accepted_rows_is_refused():
-    with pytest.raises(ValueError, match="pool is empty"):
+    with pytest.raises(ValueError, match="scores is empty"):
         Campaign([], min_precision=0.9)
     with pytest.raises(ValueError, match="No threshold accepts a row"):
         Campaign([0.1, 0.2], min_precision=0.9, thresholds=[0.5])
@@ -392,6 +392,20 @@ def test_a_correction_is_logged_and_everything_is_computed_again():
     assert (change["row"], change["from"], change["to"]) == (rows[4], wrong[4], truth[rows[4]])
     assert one.verdict().n_corrections == 1
     assert "1 corrected" in one.verdict().reason
+
+
+@pytest.mark.parametrize("options", TARGETS, ids=str)
+@pytest.mark.parametrize("dont_know", ["bad", "leave out"])
+def test_answers_of_dont_know_alone_prove_nothing(options, dont_know):
+    if "max_cost" in options and dont_know == "leave out":
+        pytest.skip("every row counts for a cost")
+    campaign = Campaign(np.linspace(-1, 1, 40), dont_know=dont_know, seed="12", **options)
+    while rows := campaign.draw(10):
+        campaign.tell(rows, [None] * len(rows))
+    verdict = campaign.verdict()
+    assert not verdict.certified
+    assert not len(campaign.accepted().rows)
+    assert not any(line.is_certified or line.is_known for line in verdict.table)
 
 
 # ---- replay ----

@@ -42,7 +42,7 @@ def test_files_that_are_not_campaigns_are_refused(tmp_path):
     path.write_text(json.dumps(content | {"version": 99}))
     with pytest.raises(ValueError, match="version 99"):
         Campaign.load(path)
-    content["digests"]["scores"] = "0"
+    content["accepted"] = ["0"]
     path.write_text(json.dumps(content))
     with pytest.raises(ValueError, match="its digest is wrong"):
         Campaign.load(path)

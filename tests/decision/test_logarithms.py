@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import special
 
-from semisvm.decision.logarithms import expit, log_gamma, log_sum_exp, logit, x_log_y
+from semisvm.decision.logarithms import expit, log_gamma, log_sum_exp, logit
 
 
 def test_log_gamma():
@@ -29,7 +29,3 @@ def test_log_odds():
     assert_allclose(expit(x), special.expit(x), rtol=1e-13, atol=1e-300)
     p = np.linspace(1e-9, 1 - 1e-9, 101)
     assert_allclose(logit(p), special.logit(p), rtol=1e-12, atol=1e-14)
-
-
-def test_x_log_y():
-    assert_allclose(x_log_y([0.0, 2.0, 0.0], [0.0, 3.0, np.inf]), [0.0, 2 * np.log(3), 0.0])

@@ -158,17 +158,6 @@ def test_many_resamples_are_valued_as_few_are_when_they_do_not_fit_at_once(monke
     assert np.array_equal(resampled_values(scores, is_positive, copies, Target()), whole)
 
 
-@pytest.mark.parametrize("beta", [1.0, 2.0, 0.7])
-def test_compiled_and_plain_values_of_many_resamples_are_equal(monkeypatch, beta):
-    rng = np.random.default_rng(2)
-    is_positive = rng.uniform(size=400) < 0.4
-    scores = (rng.normal(size=400) + 2 * is_positive).round(1)  # many are equal
-    copies = resample(is_positive, 30, rng)
-    plain = resampled_values(scores, is_positive, copies, Target(beta=beta))
-    monkeypatch.setattr("semisvm.decision.audit.FEW_COPIES", 1)
-    assert np.array_equal(resampled_values(scores, is_positive, copies, Target(beta=beta)), plain)
-
-
 def test_a_target_that_is_a_number_of_rows_leaves_labels_nothing_to_choose():
     with pytest.raises(ValueError, match="accept fixes the threshold"):
         resampled_values(

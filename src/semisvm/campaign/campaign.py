@@ -25,13 +25,12 @@ from semisvm.campaign.sequence import ThresholdTests
 from semisvm.campaign.state import (
     CampaignState,
     digest_of_accepted,
-    pool_scores,
     target_of_answers,
 )
 from semisvm.campaign.verdict import CampaignVerdict, PriceList, make_verdict
 from semisvm.decision import Target
 from semisvm.decision.betting import SamplingClaim
-from semisvm.decision.checks import check_confidence
+from semisvm.decision.checks import check_confidence, check_scores
 from semisvm.decision.sampling_plan import PlanKind, planned_labels
 from semisvm.errors import counted
 
@@ -191,7 +190,7 @@ class Campaign:
             raise ValueError(f"budget must be at least 1 label, got {budget}.")
         if one_look and budget is None:
             raise ValueError("one_look=True needs a budget: after how many labels to look.")
-        vector = pool_scores(scores)
+        vector = check_scores(scores)
         label = None if classes is None else find_pos_label(np.asarray(classes), pos_label)
         log = AnswerLog(len(vector), classes, label)
         seed_bytes = make_seed() if seed is None else read_seed(seed)
@@ -366,7 +365,11 @@ class Campaign:
                 f"labels must be one label per row of the pool, got an array of shape"
                 f" {given.shape}."
             )
-        sure = np.zeros(len(given)) if confidences is None else pool_scores(confidences)
+        sure = (
+            np.zeros(len(given))
+            if confidences is None
+            else check_scores(confidences, "confidences")
+        )
         if len(sure) != len(given):
             raise ValueError(
                 f"Got {counted(len(given), 'label')} and {counted(len(sure), 'confidence')}: give"
@@ -661,8 +664,8 @@ class Campaign:
         -------
         PriceList
             One line per threshold; print it. The forecasts are about right where the predictions
-            are: with right predictions half of the campaigns take less than 0.7 to 0.9 of it, and
-            one in ten takes twice as many.
+            are: in most cases that were measured, half of the campaigns take less than 0.8 to 1.3
+            times as many.
         """
         return PriceList(self.standing().table, self._tests.fewest_labels())
 

@@ -28,10 +28,12 @@ from semisvm.decision.linear_claims import (
     LinearForm,
     StratifiedClaim,
     bet_on,
-    growth_per_label,
+    median_labels,
+    next_gains,
     stratified,
     with_experts,
 )
+from semisvm.decision.recall_sets import PRIOR_ROWS
 from semisvm.decision.sampling_plan import PlannedThreshold, SamplingPlan
 
 
@@ -42,8 +44,6 @@ class ClaimEvidence:
     log_highest, log_now   the logarithm of the highest evidence so far, which certifies, and of the
                            evidence now
     is_known               whether the claim is known to be true or false; None while it is open
-    growth                 the expected growth of the log evidence per label; 0 where none is in
-                           sight
     n_read, positives      answers that the claim has read, and how many of them are positive
     n_left                 rows of the claim that it has not read
     """
@@ -51,28 +51,12 @@ class ClaimEvidence:
     log_highest: float
     log_now: float
     is_known: bool | None
-    growth: float
     n_read: int
     positives: int
     n_left: int
 
-    def labels_needed(self, log_wanted: float, fewest: int = 0) -> int | None:
-        """Return how many labels it will take to reach an evidence, about; None where it is not
-        in sight.
-        """
-        if self.is_known is not None:
-            return 0 if self.is_known else None
-        if self.log_highest >= log_wanted:
-            return 0
-        if self.growth <= 0:
-            return None
-        forecast = max(
-            1, fewest - self.n_read, math.ceil((log_wanted - self.log_now) / self.growth)
-        )
-        return min(forecast, self.n_left)
 
-
-Tested = tuple[float, float, bool | None, float]  # the first four of `ClaimEvidence`
+Tested = tuple[float, float, bool | None]  # the first three of `ClaimEvidence`
 
 
 @dataclass
@@ -108,6 +92,26 @@ class Claim:
         """Return how many labels it takes if every answer is as hoped, about."""
         return 0
 
+    def labels_needed(self, standing: ClaimEvidence, log_wanted: float, risk: float) -> int | None:
+        """Return about how many labels it takes until the evidence is as wanted, which is 1 / risk;
+        None where it is not in sight.
+        """
+        if standing.is_known is not None:
+            return 0 if standing.is_known else None
+        if standing.log_highest >= log_wanted:
+            return 0
+        expected = self._labels_expected(standing, log_wanted)
+        if math.isinf(expected):
+            return None
+        fewest = self.fewest_labels(risk) - standing.n_read
+        return min(max(1, fewest, math.ceil(expected)), standing.n_left)
+
+    def _labels_expected(self, standing: ClaimEvidence, log_wanted: float) -> float:
+        """How many labels are expected to do; infinite where the evidence is not expected to
+        grow.
+        """
+        raise NotImplementedError
+
     @property
     def n_rows(self) -> int:
         """How many rows the claim is about."""
@@ -136,19 +140,23 @@ class ShareClaim(Claim):
         if not new:
             K = null_total(n, level)
             is_known = True if pos > K else False if neg >= n - K else None
-        believed = float((self.plan.sizes * self.plan.beliefs)[self.bands].sum()) / n
-        x = (pos + 1 + level + 2 * believed) / (
-            pos + neg + 4
-        )  # prior: half the belief, half the middle above level
+        return *_highest(path), is_known
+
+    def _labels_expected(self, standing: ClaimEvidence, log_wanted: float) -> float:
+        level = self.form.level
+        if level == 1 and standing.positives == standing.n_read and not self.is_about_new_rows:
+            return 0  # what it takes is `fewest_labels`
+        expected = float((self.plan.sizes * self.plan.beliefs)[self.bands].sum())
+        believed = expected / self.threshold.n_accepted
+        # The prior is worth four rows: half of them the belief, half the middle above the level.
+        x = (standing.positives + 1 + level + 2 * believed) / (standing.n_read + 4)
         growth = _divergence(x, level) if x > level else 0.0
-        if level == 1 and neg == 0 and not new:
-            growth = math.inf  # what it takes is `fewest_labels`
-        return *_highest(path), is_known, growth
+        return (log_wanted - standing.log_now) / growth if growth > 0 else math.inf
 
     def fewest_labels(self, risk: float) -> int:
         n = self.threshold.n_accepted
-        found = perfect_record(n, self.form.level, risk, new_rows=self.is_about_new_rows)
-        return n if found is None else found
+        record = perfect_record(n, self.form.level, risk, new_rows=self.is_about_new_rows)
+        return n if record is None else record
 
 
 @dataclass
@@ -170,6 +178,7 @@ class PoolClaim(Claim):
         )
         self._stratum = np.full(len(plan.sizes) + 2, -1)
         self._stratum[self.bands] = np.arange(len(self.bands))
+        self._believed = plain.experts[0]
         self._bet(with_experts(plain, self.bands, self.form, n_accepting))
 
     def bet_as(self, experts: np.ndarray) -> None:
@@ -192,14 +201,31 @@ class PoolClaim(Claim):
         state, _ = bet_on(self.claim, strata, good[start:], state)
         self._read = (rows, good)
         self._state = state
-        shares = np.exp(state.log_wealths - state.log_wealths.max())
-        growth = float(growth_per_label(self.claim, state) @ shares / shares.sum())
         is_known = None
         if state.highest == math.inf:
             is_known = True
         elif is_complete or state.total > (state.sizes * self.claim.values).sum() + CLAIM_ROUNDING:
             is_known = False
-        return state.highest, state.log_evidence, is_known, growth
+        return state.highest, state.log_evidence, is_known
+
+    def _labels_expected(self, standing: ClaimEvidence, log_wanted: float) -> float:
+        claim, state = self.claim, self._state
+        gains, chances = next_gains(
+            claim.values, state.sizes, state.total, claim.weights, claim.experts
+        )
+        rows, outcomes = self._read
+        strata = self._stratum[self.plan.bands[rows]]
+        seen = np.bincount(strata, minlength=len(claim.sizes))
+        good = np.bincount(strata, weights=outcomes, minlength=len(claim.sizes))
+        rates = (good + PRIOR_ROWS * self._believed) / (seen + PRIOR_ROWS)
+        shares = np.exp(state.log_wealths - state.log_wealths.max())
+        hoped = shares @ claim.experts / shares.sum()
+        n_labels = math.inf
+        for chance_good in (rates, hoped):  # those who bet see a way where the predictions do not
+            if math.isinf(n_labels):
+                draws = np.stack([chance_good, 1 - chance_good]) * chances
+                n_labels = median_labels(gains, draws, state.log_wealths, log_wanted)
+        return n_labels
 
     def fewest_labels(self, risk: float) -> int:
         """For recall the elusion bound: even if no rejected row that is drawn is positive, it
@@ -233,20 +259,24 @@ class NewRowsClaim(Claim):
         gains = self.form.values(is_accepted) * good - self.form.dues(is_accepted)
         worst = -max(self.form.due_accepted, self.form.due_rejected)
         if worst >= 0:  # no row can bring a loss
-            return math.inf, math.inf, True, 0.0
-        return *_highest(new_rows_log_evidence(gains, worst)), None, self._growth(gains, worst)
+            return math.inf, math.inf, True
+        self._gains = gains
+        return *_highest(new_rows_log_evidence(gains, worst)), None
 
-    def _growth(self, seen: np.ndarray, worst: float) -> float:
+    def _labels_expected(self, standing: ClaimEvidence, log_wanted: float) -> float:
         """What the beliefs and the gains seen promise; the beliefs count for 20 rows."""
         is_accepted = np.arange(len(self.plan.sizes)) < self.threshold.n_bands
         good = np.where(is_accepted, self.plan.beliefs, 1 - self.plan.beliefs)
         dues = self.form.dues(is_accepted)
         values = self.form.values(is_accepted)
         prior = 20.0 * (self.plan.sizes / self.plan.sizes.sum())
-        weights = np.concatenate([prior * good, prior * (1 - good), np.ones(len(seen))])
-        return new_rows_growth(
-            np.concatenate([values - dues, -dues, seen]), weights / weights.sum(), worst
+        weights = np.concatenate([prior * good, prior * (1 - good), np.ones(len(self._gains))])
+        growth = new_rows_growth(
+            np.concatenate([values - dues, -dues, self._gains]),
+            weights / weights.sum(),
+            -max(self.form.due_accepted, self.form.due_rejected),
         )
+        return (log_wanted - standing.log_now) / growth if growth > 0 else math.inf
 
 
 def make_claim(

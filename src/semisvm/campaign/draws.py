@@ -179,7 +179,7 @@ def plan_as_dict(plan: SamplingPlan) -> dict[str, Any]:
 
 def plan_from_dict(values: dict[str, Any]) -> SamplingPlan:
     """Return the plan that `plan_as_dict` wrote."""
-    bands = unpack_bands(values)
+    bands = np.frombuffer(_unpack(values["bands"]), dtype=np.uint8)
     ranks = np.empty(0, dtype=np.int32)
     if values["kind"] == "precision sets":
         packed = np.frombuffer(_unpack(values["ranks"]), dtype="<i4")
@@ -195,11 +195,6 @@ def plan_from_dict(values: dict[str, Any]) -> SamplingPlan:
         kind=values["kind"],
         ranks=ranks,
     )
-
-
-def unpack_bands(plan: dict[str, Any]) -> np.ndarray:
-    """Return the band of each row."""
-    return np.frombuffer(_unpack(plan["bands"]), dtype=np.uint8)
 
 
 def _ranked_rows(plan: SamplingPlan) -> bytes:

@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zlib
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from semisvm.campaign.answers import AnswerLog, is_same_code
-from semisvm.campaign.draws import plan_from_dict, unpack_bands
+from semisvm.campaign.draws import plan_from_dict
 from semisvm.campaign.ledger import count_campaign, with_later_campaigns
-from semisvm.campaign.state import CampaignState, digest_of_bands
+from semisvm.campaign.state import CampaignState
 from semisvm.decision import Target
 from semisvm.disk import locked, whole_file
 
@@ -60,7 +59,7 @@ def content_of(state: CampaignState) -> dict[str, Any]:
         "proposed": state.log.proposed,
         "error_rate": state.error_rate,
         "ledger": state.ledger,
-        "digests": {"scores": digest_of_bands(state.plan.bands), "accepted": state.accepted},
+        "accepted": state.accepted,
         "about": state.about,
         "plan": state.packed_plan,
         "budget": state.budget,
@@ -95,7 +94,7 @@ def state_from(content: dict[str, Any]) -> CampaignState:
         experts=content["experts"],
         phases=content["phases"],
         about=content["about"],
-        accepted=content["digests"]["accepted"],
+        accepted=content["accepted"],
     )
 
 
@@ -118,11 +117,7 @@ class Synced:
 
 def load_state(path: str | Path) -> CampaignState:
     """Read a campaign; ValueError where the file is not that of a campaign, damaged or newer."""
-    content = read_content(Path(path))
-    try:
-        state = state_from(content)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, zlib.error):
-        raise ValueError(_damaged(path)) from None
+    state = state_from(read_checked(path, CAMPAIGN_KIND, CAMPAIGN_VERSION))
     state.ledger = with_later_campaigns(state.ledger, state.about)
     return state
 
@@ -141,52 +136,52 @@ def save_state(state: CampaignState, path: str | Path, synced: Synced | None) ->
             _merge(state, path, base)
         if state.log.codes or state.log.corrections:
             count_campaign(state.ledger, state.about)
-        plain = json.loads(json.dumps(content_of(state), allow_nan=False))  # as it will be read
-        written = json.dumps(plain | {"sha256": digest_of_content(plain)}).encode()
-        with whole_file(path, force=True) as unfinished:
-            unfinished.write_bytes(written)
-            if real.is_file():
-                unfinished.chmod(real.stat().st_mode & 0o777)
+        write_checked(path, content_of(state))
     return Synced.of(path, state.log)
 
 
-def read_content(path: Path) -> dict[str, Any]:
-    """Return the content of a campaign's file; ValueError if it is none, or was written by
-    another version.
+def write_checked(path: Path, content: dict[str, Any]) -> None:
+    """Write a JSON file with a digest of its content; the file is complete or stays as it was, and
+    keeps its mode.
     """
+    plain = json.loads(json.dumps(content))  # as it will be read
+    real = path.resolve()
+    with whole_file(path, force=True) as unfinished:
+        unfinished.write_text(json.dumps(plain | {"sha256": _digest(plain)}), encoding="utf-8")
+        if real.is_file():
+            unfinished.chmod(real.stat().st_mode & 0o777)
+
+
+def read_checked(path: str | Path, kind: str, version: int) -> dict[str, Any]:
+    """Return what `write_checked` wrote; ValueError if it is of another kind, another version, or
+    changed.
+    """
+    name = kind.removeprefix("semisvm ")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        is_ours = content["kind"] == CAMPAIGN_KIND
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        is_ours = content["kind"] == kind
     except FileNotFoundError:
-        raise ValueError(f"{path}: there is no such file. Start a campaign first.") from None
+        raise ValueError(f"{path}: there is no such file. Start a {name} first.") from None
     except (ValueError, KeyError, TypeError):
         is_ours = False
     if not is_ours:
         raise ValueError(
-            f"{path}: this is not the file of a campaign, or it is damaged. Give one that a"
-            " campaign wrote."
+            f"{path}: this is not the file of a {name}, or it is damaged. Give one that a {name}"
+            " wrote."
         )
-    if content.get("version") != CAMPAIGN_VERSION:
+    if content.get("version") != version:
         raise ValueError(
             f"{path}: written in version {content.get('version')} of the format, and this semisvm"
-            f" reads version {CAMPAIGN_VERSION}. Use the semisvm that it was written with."
+            f" reads version {version}. Use the semisvm that it was written with."
         )
-    digest = content.pop("sha256", None)
-    try:
-        is_whole = digest_of_bands(unpack_bands(content["plan"])) == content["digests"]["scores"]
-    except (KeyError, TypeError, ValueError, zlib.error):
-        is_whole = False
-    if not is_whole or digest != digest_of_content(content):
-        raise ValueError(_damaged(path))
+    if content.pop("sha256", None) != _digest(content):
+        raise ValueError(
+            f"{path}: the file was damaged or edited: its digest is wrong. Copy it again."
+        )
     return content
 
 
-def _damaged(path: str | Path) -> str:
-    return f"{path}: the file was damaged or edited: its digest is wrong. Copy it again."
-
-
-def digest_of_content(content: dict[str, Any]) -> str:
-    """Return the digest of all that a campaign's file holds."""
+def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -196,10 +191,10 @@ def digest_of_content(content: dict[str, Any]) -> str:
 def _merge(state: CampaignState, path: Path, base: Synced | None) -> None:
     """Add the answers that another program has saved at `path` since `base`."""
     try:
-        content = read_content(path)
-        theirs = state_from(content)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, zlib.error):
+        content = read_checked(path, CAMPAIGN_KIND, CAMPAIGN_VERSION)
+    except ValueError:
         return  # no campaign, or a damaged one: it is replaced
+    theirs = state_from(content)
     ours = json.loads(json.dumps(content_of(state)))
     if any(ours[name] != content[name] for name in FROZEN):
         if base is None:

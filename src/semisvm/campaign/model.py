@@ -78,15 +78,16 @@ def calibration_of(
         return scores, np.where(known == pos_label, 1, -1)
     if hasattr(model, "_out_of_fold_calibration"):
         return model._out_of_fold_calibration(pos_label)
-    own: Any = getattr(model, "calibration_scores_", None)
+    calibrated: Any = getattr(model, "calibration_scores_", None)
     points: Any = getattr(model, "operating_points_", None)
-    if not isinstance(own, dict) or pos_label not in own or not points or len(model.classes_) > 2:
+    has_scores = isinstance(calibrated, dict) and pos_label in calibrated
+    if not has_scores or not points or len(model.classes_) > 2:
         return None
     threshold = points[pos_label].threshold
     sign = np.asarray(model.calibration_sign_[pos_label])
     if not np.isfinite(threshold) or len(np.unique(sign)) < 2:
         return None
-    return np.asarray(own[pos_label]) - threshold, sign
+    return np.asarray(calibrated[pos_label]) - threshold, sign
 
 
 def _inner_has(name: str) -> Callable[[Any], bool]:

@@ -11,7 +11,6 @@ from accepted and rejected rows alike, each with the weight that makes up for it
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import struct
 from collections.abc import Iterable, Sequence
@@ -26,14 +25,14 @@ from numpy.typing import ArrayLike
 from semisvm import html
 from semisvm.campaign.answers import AnswerLog
 from semisvm.campaign.draws import make_seed, read_seed, uniform_numbers
-from semisvm.campaign.file import digest_of_content
-from semisvm.campaign.state import pool_scores
+from semisvm.campaign.file import read_checked, write_checked
 from semisvm.decision import Target
 from semisvm.decision.alarms import alarm_log_evidence
 from semisvm.decision.betting import log_evidence_needed
 from semisvm.decision.binomial import binomial_interval
+from semisvm.decision.checks import check_scores
 from semisvm.decision.linear_claims import LinearForm, linear_forms
-from semisvm.disk import locked, whole_file
+from semisvm.disk import locked
 from semisvm.errors import counted
 
 MONITOR_KIND = "semisvm monitor"
@@ -229,7 +228,9 @@ class Monitor:
         self.about: dict[str, Any] = {}
         self._log = AnswerLog(1, classes, pos_label)  # translates labels into 1, 0 and NaN
         self._seed = make_seed() if seed is None else read_seed(seed)
-        self._reference = np.empty(0) if reference is None else _quantiles(pool_scores(reference))
+        self._reference = (
+            np.empty(0) if reference is None else _quantiles(check_scores(reference, "reference"))
+        )
 
     @classmethod
     def for_point(cls, point: Any, **options: Any) -> Monitor:
@@ -288,7 +289,7 @@ class Monitor:
         """
         if n < 1:
             raise ValueError(f"n must be at least 1, got {n}.")
-        vector = pool_scores(scores)
+        vector = check_scores(scores)
         is_accepted = vector > self.threshold
         key = hashlib.blake2b(
             hashlib.sha256(vector.tobytes()).digest() + struct.pack("<Q", len(self.batches)),
@@ -555,9 +556,8 @@ class Monitor:
             ],
             "about": self.about,
         }
-        plain = json.loads(json.dumps(content))
-        with locked(Path(path).resolve()), whole_file(path, force=True) as unfinished:
-            unfinished.write_text(json.dumps(plain | {"sha256": digest_of_content(plain)}))
+        with locked(Path(path).resolve()):
+            write_checked(Path(path), content)
         return Path(path)
 
     @classmethod
@@ -574,19 +574,7 @@ class Monitor:
         Monitor
             Ready to go on.
         """
-        try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
-            is_ours = content["kind"] == MONITOR_KIND and content["version"] == MONITOR_VERSION
-            is_whole = content.pop("sha256") == digest_of_content(content)
-        except FileNotFoundError:
-            raise ValueError(f"{path}: there is no such file.") from None
-        except (ValueError, KeyError, TypeError):
-            is_ours = is_whole = False
-        if not is_ours or not is_whole:
-            raise ValueError(
-                f"{path}: this is not the file of a monitor, or it was damaged or edited. Give one"
-                " that a monitor wrote."
-            )
+        content = read_checked(path, MONITOR_KIND, MONITOR_VERSION)
         target = Target.from_dict(content["target"])
         monitor = cls.for_point(
             SimpleNamespace(threshold=content["threshold"], target=target),

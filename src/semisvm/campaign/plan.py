@@ -123,10 +123,10 @@ def predict_positive(scores: np.ndarray, known: Calibration | None) -> np.ndarra
         return scores if _are_probabilities(scores) else expit(MARGIN_SLOPE * scores)
     from sklearn.linear_model import LogisticRegression
 
-    own, is_positive = known
-    center = float(own.mean())
-    spread = float(own.std()) or 1.0
-    line = LogisticRegression().fit(((own - center) / spread)[:, None], is_positive)
+    labeled, is_positive = known
+    center = float(labeled.mean())
+    spread = float(labeled.std()) or 1.0
+    line = LogisticRegression().fit(((labeled - center) / spread)[:, None], is_positive)
     return expit(line.coef_[0, 0] * ((scores - center) / spread) + line.intercept_[0])
 
 
@@ -139,8 +139,8 @@ def own_accepted(scores: np.ndarray, known: Calibration | None, target: Target) 
     """
     if known is None or target.min_precision is None:
         return int((scores > (0.5 if _are_probabilities(scores) else 0.0)).sum())
-    own, is_positive = known
-    curve = count_all(own, np.where(is_positive, 1, -1))
+    labeled, is_positive = known
+    curve = count_all(labeled, np.where(is_positive, 1, -1))
     measured = np.where(curve.counts.accepted >= FEWEST_ACCEPTED, precision(curve.counts), -np.inf)
     is_enough = measured >= target.min_precision
     merit = np.where(is_enough, f_score(curve.counts), -np.inf) if is_enough.any() else measured

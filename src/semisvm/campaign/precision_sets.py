@@ -15,16 +15,12 @@ import numpy as np
 from semisvm.campaign.draws import DrawOrder
 from semisvm.campaign.procedure import (
     POSITIVE,
-    UNKNOWN,
     UNLABELED,
-    AcceptedRows,
+    SetProcedure,
     Standing,
     ThresholdEvidence,
-    accepted_rows,
-    codes_by_row,
 )
 from semisvm.campaign.state import CampaignState
-from semisvm.decision import Counts
 from semisvm.decision.betting import perfect_record
 from semisvm.decision.precision_sets import (
     PrefixPath,
@@ -46,13 +42,14 @@ MOST_FORECAST = 20_000  # labels
 N_FORECASTS = 40  # numbers of labels that a forecast considers
 
 
-class PrecisionSets:
+class PrecisionSets(SetProcedure):
     """The sets of one campaign, and what the answers prove of them."""
 
+    _may_be_positive = (UNLABELED,)  # "don't know" counts as negative
+
     def __init__(self, state: CampaignState):
+        super().__init__(state)
         assert state.target.min_precision is not None
-        self._state = state
-        self._plan = state.plan
         self._level = state.target.min_precision
         self._sizes = np.array([planned.n_accepted for planned in state.plan.thresholds])
         self._shares = np.array([planned.share for planned in state.plan.thresholds])
@@ -68,18 +65,14 @@ class PrecisionSets:
     def tell(self, rows: Iterable[int]) -> None:
         """Read the answers of these rows."""
         rows = list(rows)
-        codes = self._state.log.codes
-        is_changed = any(self._answers[row] != UNLABELED for row in rows)
-        for row in rows:
-            self._answers[row] = UNKNOWN if math.isnan(codes[row]) else int(codes[row])
-        self._order.answer(rows)
-        if is_changed:
+        if not self._add_codes(rows):
             self._paths = [PrefixPath.empty() for _ in self._bounds]
+        self._order.answer(rows)
         self._read_prefixes()
 
     def read_again(self) -> None:
         """Read all answers again."""
-        self._answers = codes_by_row(self._state.log.codes, len(self._plan.bands))
+        self._read_codes()
         self._paths = [PrefixPath.empty() for _ in self._bounds]
         self._order.forget()
         self._order.answer(self._state.log.codes)
@@ -133,21 +126,16 @@ class PrecisionSets:
                 return int(soon[-1]), n
         n_left = max(self._state.n_planned - n_labels, n)
         lengths = self._order.prefix_lengths(outlook.n_sets, random_parts(n_left))
-        plan = plan_labels(outlook, lengths, n_left, n_returned)
-        return plan.k, max(plan.n_random, FIRST_AT_RANDOM - n_labels)
+        k, n_random = plan_labels(outlook, lengths, n_left, n_returned)
+        return k, max(n_random, FIRST_AT_RANDOM - n_labels)
 
     def standing(self, *, with_forecasts: bool = True) -> Standing:
         """Return what is proved, for the sets as they are and for the rows that are returned."""
         lower, levels = self._lower()
         outlook = self._outlook()
-        unlabeled = self._returned_unlabeled(lower)
-        n_found = int((self._answers == POSITIVE).sum())
-        n_accepted = len(unlabeled) + n_found
-        is_all_labeled = not (self._answers == UNLABELED).any()
+        n_accepted = int(self._is_accepted().sum())
         is_whole = lower >= [bound.whole for bound in self._bounds]
-        forecasts: list[int | None] = [None] * len(self._bounds)
-        if with_forecasts:
-            forecasts = self._forecasts(outlook)
+        forecasts = self._forecasts(outlook) if with_forecasts else [None] * len(self._bounds)
         best, _ = self._best_set(lower)
         is_set = best is not None and not is_whole[best]
         if best is None and is_whole.any():
@@ -161,41 +149,36 @@ class PrecisionSets:
             for n, forecast in zip(self._sizes, forecasts, strict=True)
             if forecast and n > n_accepted
         ]
-        soonest, next_accepted = min(larger, default=(None, None))
-        return Standing(
-            table=table,
-            best=best,
-            is_certified=best is not None or (is_all_labeled and n_found > 0),
-            is_set=True,
+        forecast, next_accepted = min(larger, default=(None, None))
+        return self._standing(
+            table,
+            best,
+            0 if best is None else best + 1,
             holds_for_set_only=is_set,
-            forecast=None if is_all_labeled else soonest,
-            is_known=is_all_labeled and n_found > 0,
-            is_refuted=is_all_labeled and n_found == 0,
+            forecast=forecast,
             n_accepted=n_accepted,
-            n_found=n_found,
-            counts=Counts(0, 0, 0, 0) if best is None else self._counts(best),
-            estimates=({} if best is None else {"precision": self._estimate(best, lower)}),
-            next_accepted=None if is_all_labeled else next_accepted,
+            estimates={} if best is None else {"precision": self._estimate(best, lower)},
+            next_accepted=next_accepted,
         )
 
-    def accepted(self) -> AcceptedRows:
-        """Return the rows that are certified now, and all rows found positive."""
+    def _is_accepted(self) -> np.ndarray:
+        """The rows that are certified now, and all rows found positive."""
         is_accepted = self._answers == POSITIVE
         is_accepted[self._returned_unlabeled(self._lower()[0])] = True
-        return accepted_rows(is_accepted, self._answers)
+        return is_accepted
 
     # ---- what is proved ----
 
     def _lower(self) -> tuple[np.ndarray, np.ndarray]:
-        found = np.cumsum(self._count(self._answers == POSITIVE))[: len(self._bounds)]
+        found = np.cumsum(self._per_band(self._answers == POSITIVE))[: len(self._bounds)]
         return certified_bounds(self._bounds, self._paths, found, self._shares, self._state.risk)
 
     def _best_set(self, lower: np.ndarray) -> tuple[int | None, int]:
         """Return the set whose bound lets most unlabeled rows be returned, and how many; None
         where rows found positive alone pay for as many.
         """
-        found = np.cumsum(self._count(self._answers == POSITIVE))
-        unlabeled = np.cumsum(self._count(self._answers == UNLABELED))
+        found = np.cumsum(self._per_band(self._answers == POSITIVE))
+        unlabeled = np.cumsum(self._per_band(self._answers == UNLABELED))
         best = None
         most = returnable(0.0, float(found[-1]), 0.0, self._level)
         for k, L in enumerate(lower):
@@ -222,15 +205,11 @@ class PrecisionSets:
             more = more[ranks[more] < ranks[candidates[n_more]]]
         return np.concatenate([base, more])
 
-    def _count(self, mask: np.ndarray) -> np.ndarray:
-        """Rows per band that are in a mask."""
-        return np.bincount(self._plan.bands[mask], minlength=len(self._plan.sizes)).astype(float)
-
     # ---- what is expected ----
 
     def _outlook(self) -> SetOutlook:
-        seen = self._count(self._answers != UNLABELED)
-        hits = self._count(self._answers == POSITIVE)
+        seen = self._per_band(self._answers != UNLABELED)
+        hits = self._per_band(self._answers == POSITIVE)
         weights = seen + PRIOR_ROWS
         rates = decreasing((hits + PRIOR_ROWS * self._plan.beliefs) / weights, weights)
         edges = np.concatenate([[0.0], np.cumsum(self._plan.sizes)])
@@ -278,18 +257,6 @@ class PrecisionSets:
             is_certified=is_certified,
             is_known=None,
             forecast=0 if is_certified else forecast,
-        )
-
-    def _counts(self, k: int) -> Counts:
-        """What set k does to the answered rows; "don't know" counts as negative."""
-        is_inside = self._plan.bands <= k
-        positive = self._answers == POSITIVE
-        negative = ~np.isin(self._answers, (POSITIVE, UNLABELED))
-        return Counts(
-            tp=int((is_inside & positive).sum()),
-            fp=int((is_inside & negative).sum()),
-            fn=int((~is_inside & positive).sum()),
-            tn=int((~is_inside & negative).sum()),
         )
 
     def _estimate(self, k: int, lower: np.ndarray) -> float:

@@ -7,12 +7,13 @@ them again, except what its `frozen` part says.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from semisvm.campaign.state import CampaignState
 from semisvm.decision import Counts
 
 ABOVE = "above the threshold"
@@ -142,21 +143,78 @@ class Procedure(Protocol):
         """Return per line of the table how many labels it takes if every answer is as hoped."""
 
 
-def accepted_rows(is_accepted: np.ndarray, answers: np.ndarray | None = None) -> AcceptedRows:
-    """Return the rows of a mask; where answers are given, the reason of positive rows is that they
-    were found.
+class SetProcedure:
+    """What the procedures for certified sets share: the answers by row, and what follows from them.
+
+    `_may_be_positive` are the answers of rows that have to be labeled before all is known.
     """
-    rows = np.flatnonzero(is_accepted)
-    is_found = np.zeros(len(rows), dtype=bool) if answers is None else answers[rows] == POSITIVE
-    return AcceptedRows(rows, np.where(is_found, FOUND, ABOVE))
 
+    _may_be_positive: tuple[int, ...]
 
-def codes_by_row(codes: Mapping[int, float], n_rows: int) -> np.ndarray:
-    """Return the answer of each row of the pool."""
-    answers = np.full(n_rows, UNLABELED, dtype=np.int8)
-    for row, code in codes.items():
-        answers[row] = UNKNOWN if math.isnan(code) else int(code)
-    return answers
+    def __init__(self, state: CampaignState):
+        self._state = state
+        self._plan = state.plan
+        self._read_codes()
+
+    def _read_codes(self) -> None:
+        self._answers = np.full(len(self._plan.bands), UNLABELED, dtype=np.int8)
+        self._add_codes(self._state.log.codes)
+
+    def _add_codes(self, rows: Iterable[int]) -> bool:
+        """Read the answers of these rows; whether all of them are new."""
+        codes = self._state.log.codes
+        are_new = True
+        for row in rows:
+            are_new = are_new and bool(self._answers[row] == UNLABELED)
+            self._answers[row] = UNKNOWN if math.isnan(codes[row]) else int(codes[row])
+        return are_new
+
+    def _per_band(self, rows: np.ndarray) -> np.ndarray:
+        """Count rows, given by number or by a mask, per band."""
+        n_bands = len(self._plan.sizes)
+        return np.bincount(self._plan.bands[rows], minlength=n_bands).astype(float)
+
+    def _standing(
+        self,
+        table: tuple[ThresholdEvidence, ...],
+        best: int | None,
+        n_bands: int,
+        **others: Any,
+    ) -> Standing:
+        """Return a standing; the reported threshold accepts the first `n_bands` bands."""
+        n_found = int((self._answers == POSITIVE).sum())
+        is_complete = not np.isin(self._answers, self._may_be_positive).any()
+        return Standing(
+            table=table,
+            best=best,
+            is_certified=best is not None or (is_complete and n_found > 0),
+            is_set=True,
+            is_known=is_complete and n_found > 0,
+            is_refuted=is_complete and n_found == 0,
+            n_found=n_found,
+            counts=Counts(0, 0, 0, 0) if best is None else self._count_answers(n_bands),
+            **others,
+        )
+
+    def _count_answers(self, n_bands: int) -> Counts:
+        """What a threshold does to the answered rows; "don't know" counts as negative."""
+        is_above = self._plan.bands < n_bands
+        is_positive = self._answers == POSITIVE
+        is_negative = np.isin(self._answers, (NEGATIVE, UNKNOWN))
+        return Counts(
+            tp=int((is_above & is_positive).sum()),
+            fp=int((is_above & is_negative).sum()),
+            fn=int((~is_above & is_positive).sum()),
+            tn=int((~is_above & is_negative).sum()),
+        )
+
+    def accepted(self) -> AcceptedRows:
+        """Return the rows that are certified now, and why each is."""
+        rows = np.flatnonzero(self._is_accepted())
+        return AcceptedRows(rows, np.where(self._answers[rows] == POSITIVE, FOUND, ABOVE))
+
+    def _is_accepted(self) -> np.ndarray:
+        raise NotImplementedError
 
 
 def _plain_value(value: Any) -> Any:

@@ -19,14 +19,11 @@ from semisvm.campaign.procedure import (
     POSITIVE,
     UNKNOWN,
     UNLABELED,
-    AcceptedRows,
+    SetProcedure,
     Standing,
     ThresholdEvidence,
-    accepted_rows,
-    codes_by_row,
 )
 from semisvm.campaign.state import CampaignState
-from semisvm.decision import Counts
 from semisvm.decision.betting import log_evidence_needed
 from semisvm.decision.recall_sets import Phase, RecallEvidence, band_rates, plan_phase
 
@@ -37,25 +34,116 @@ STEPS_AT_ONCE = 64  # draws that a threshold reads before it is asked whether it
 MOST_LINES = 12  # of the table
 
 
-class RecallThresholds:
-    """Thresholds from loose to strict, each proved after the one before it, and the answers.
+class RecallThresholds(SetProcedure):
+    """Thresholds from loose to strict, each proved after the one before it.
 
     `_n_passed` of them are proved by the draws alone.
     """
 
+    _may_be_positive = (UNLABELED, UNKNOWN)
+
     def __init__(self, state: CampaignState):
+        super().__init__(state)
         assert state.target.min_recall is not None
-        self._state = state
-        self._plan = state.plan
         self._level = state.target.min_recall
         self._needed = log_evidence_needed(state.risk)
         self._bands = state.plan.bands.astype(np.intp)
-        self._answers = codes_by_row(state.log.codes, len(self._bands))
         self._n_passed = 0
 
     def _strictest(self) -> int | None:
-        """The strictest threshold that is proved; None while there is none."""
+        """The strictest threshold that is proved, with the rows found positive below it; None
+        while there is none, or no positive row is found.
+
+        Where no row is positive every recall is true and says nothing.
+        """
+        if not (self._answers == POSITIVE).any():
+            return None
+        if self._passes_with_found():
+            return self._n_passed
+        return self._n_passed - 1 if self._n_passed else None
+
+    def _passes_with_found(self) -> bool:
+        """Whether the rows found positive below it prove the first threshold that has not passed
+        without them.
+        """
         raise NotImplementedError
+
+    def _rows_read(self) -> np.ndarray:
+        """The rows that evidence was read from, in the order of the draws."""
+        raise NotImplementedError
+
+    def _evidence_at(self, k: int) -> tuple[int, float]:
+        """How many of these rows were read at threshold k, and the log evidence then."""
+        raise NotImplementedError
+
+    def _forecast(self, k: int) -> int | None:
+        """About how many labels it takes until threshold k is proved, if those before it are."""
+        raise NotImplementedError
+
+    def _estimate(self, k: int) -> float:
+        """The recall at threshold k that the answers and the predictions suggest."""
+        n_bands = self._plan.thresholds[k].n_bands
+        rows = self._rows_read()
+        seen = self._per_band(rows)
+        hits = self._per_band(rows[self._answers[rows] == POSITIVE])
+        rates = band_rates(self._plan.beliefs, seen, hits)
+        expected = hits + (self._plan.sizes - seen) * rates
+        total = float(expected.sum())
+        return float(expected[:n_bands].sum()) / total if total > 0 else math.nan
+
+    # ---- what a campaign asks ----
+
+    def standing(self, *, with_forecasts: bool = True) -> Standing:
+        """Return what is proved."""
+        strictest = self._strictest()
+        thresholds = self._plan.thresholds
+        lines = self._lines()
+        forecast = next_accepted = None
+        is_open = self._n_passed < len(thresholds)
+        if is_open and with_forecasts and (self._answers == UNLABELED).any():
+            forecast = self._forecast(self._n_passed)
+        if forecast is not None:
+            next_accepted = thresholds[self._n_passed].n_accepted
+        return self._standing(
+            tuple(self._line(k, strictest, with_forecasts) for k in lines),
+            None if strictest is None else lines.index(strictest),
+            0 if strictest is None else thresholds[strictest].n_bands,
+            holds_for_set_only=strictest is not None and strictest == self._n_passed,
+            forecast=forecast,
+            n_accepted=int(self._is_accepted().sum()),
+            estimates={} if strictest is None else {"recall": self._estimate(strictest)},
+            next_accepted=next_accepted,
+        )
+
+    def _line(self, k: int, strictest: int | None, with_forecasts: bool) -> ThresholdEvidence:
+        planned = self._plan.thresholds[k]
+        is_certified = k < self._n_passed or k == strictest
+        n_read, log_evidence = self._evidence_at(k)
+        forecast = None
+        if is_certified:
+            forecast = 0
+        elif with_forecasts:
+            forecast = self._forecast(k)
+        return ThresholdEvidence(
+            threshold=planned.threshold,
+            n_accepted=planned.n_accepted,
+            predicted={"recall": self._estimate(k)},
+            evidence=float(np.exp(log_evidence)),
+            evidence_needed=math.exp(self._needed) if k <= self._n_passed else math.inf,
+            evidence_hoped=math.exp(self._needed),
+            n_read=n_read,
+            positives=int((self._answers[self._rows_read()[:n_read]] == POSITIVE).sum()),
+            is_certified=is_certified,
+            is_known=None,
+            forecast=forecast,
+        )
+
+    def _lines(self) -> list[int]:
+        """The thresholds of the table: some of all, and those at the frontier."""
+        m = len(self._plan.thresholds)
+        spaced = np.linspace(0, m - 1, min(m, MOST_LINES)).round().astype(int).tolist()
+        frontier = [k for k in (self._n_passed - 1, self._n_passed) if 0 <= k < m]
+        return sorted({*spaced, *frontier})
 
     def fewest_labels(self) -> tuple[int, ...]:
         """Return per line of the table how many labels it takes at least: the elusion bound."""
@@ -69,48 +157,18 @@ class RecallThresholds:
             fewest.append(math.ceil(min(bound, plan.n_rows)))
         return tuple(fewest)
 
-    def accepted(self) -> AcceptedRows:
-        """Return the rows above the strictest threshold that is proved, without those found
-        negative, and all rows found positive; none while nothing is proved.
+    def _is_accepted(self) -> np.ndarray:
+        """The rows above the strictest threshold that is proved, without those found negative, and
+        all rows found positive; none while nothing is proved.
 
         A row answered "don't know" stays in: it may be positive.
         """
-        return accepted_rows(self._is_accepted(), self._answers)
-
-    def _is_accepted(self) -> np.ndarray:
-        may_be_positive = np.isin(self._answers, (UNLABELED, UNKNOWN))
+        may_be_positive = np.isin(self._answers, self._may_be_positive)
         k = self._strictest()
         if k is None and may_be_positive.any():
             return np.zeros(len(self._answers), dtype=bool)
         n_bands = 0 if k is None else self._plan.thresholds[k].n_bands
-        is_above = (self._bands < n_bands) & may_be_positive
-        return is_above | (self._answers == POSITIVE)
-
-    def _counted(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows, and rows found positive, per band."""
-        n_bands = len(self._plan.sizes)
-        seen = np.bincount(self._bands[rows], minlength=n_bands)
-        hits = np.bincount(self._bands[rows[self._answers[rows] == POSITIVE]], minlength=n_bands)
-        return seen.astype(float), hits.astype(float)
-
-    def _lines(self) -> list[int]:
-        """The thresholds of the table: some of all, and those at the frontier."""
-        m = len(self._plan.thresholds)
-        spaced = np.linspace(0, m - 1, min(m, MOST_LINES)).round().astype(int).tolist()
-        frontier = [k for k in (self._n_passed - 1, self._n_passed) if 0 <= k < m]
-        return sorted({*spaced, *frontier})
-
-    def _counts(self, k: int) -> Counts:
-        """What threshold k does to the answered rows; "don't know" counts as negative."""
-        is_above = self._bands < self._plan.thresholds[k].n_bands
-        positive = self._answers == POSITIVE
-        negative = np.isin(self._answers, (NEGATIVE, UNKNOWN))
-        return Counts(
-            tp=int((is_above & positive).sum()),
-            fp=int((is_above & negative).sum()),
-            fn=int((~is_above & positive).sum()),
-            tn=int((~is_above & negative).sum()),
-        )
+        return (self._bands < n_bands) & may_be_positive | (self._answers == POSITIVE)
 
 
 class RecallSets(RecallThresholds):
@@ -125,26 +183,21 @@ class RecallSets(RecallThresholds):
         for phase in range(len(self._phases)):
             self._draw_phase(phase)
         if not self._phases:
-            self._begin_phase(np.zeros(len(self._plan.sizes)), np.zeros(len(self._plan.sizes)))
+            self._begin_phase()
         self.read_again()
 
     # ---- what a campaign asks ----
 
     def tell(self, rows: Iterable[int]) -> None:
         """Read the answers of these rows."""
-        rows = list(rows)
-        codes = self._state.log.codes
-        is_new = (self._answers[rows] == UNLABELED).all()
-        for row in rows:
-            self._answers[row] = UNKNOWN if math.isnan(codes[row]) else int(codes[row])
-        if is_new:
+        if self._add_codes(rows):
             self._read_on()
         else:
             self.read_again()
 
     def read_again(self) -> None:
         """Read all answers again."""
-        self._answers = codes_by_row(self._state.log.codes, len(self._bands))
+        self._read_codes()
         self._evidence = {
             k: RecallEvidence(self._plan.sizes, self._level, planned.n_bands)
             for k, planned in enumerate(self._plan.thresholds)
@@ -161,38 +214,13 @@ class RecallSets(RecallThresholds):
         is_open = self._answers[self._sequence] == UNLABELED
         return self._sequence[is_open][:n].tolist()
 
-    def standing(self, *, with_forecasts: bool = True) -> Standing:
-        """Return what is proved."""
-        strictest = self._strictest()
-        is_all_labeled = not np.isin(self._answers, (UNLABELED, UNKNOWN)).any()
-        n_found = int((self._answers == POSITIVE).sum())
-        lines = self._lines()
-        table = tuple(self._line(k, strictest, with_forecasts) for k in lines)
-        forecast = None
-        if self._n_passed < len(self._plan.thresholds) and not is_all_labeled and with_forecasts:
-            forecast = self._forecast(self._n_passed)
-        return Standing(
-            table=table,
-            best=None if strictest is None else lines.index(strictest),
-            is_certified=strictest is not None or (is_all_labeled and n_found > 0),
-            is_set=True,
-            holds_for_set_only=strictest is not None and strictest == self._n_passed,
-            forecast=forecast,
-            is_known=is_all_labeled and n_found > 0,
-            is_refuted=is_all_labeled and n_found == 0,
-            n_accepted=int(self._is_accepted().sum()),
-            n_found=n_found,
-            counts=Counts(0, 0, 0, 0) if strictest is None else self._counts(strictest),
-            estimates={} if strictest is None else {"recall": self._predicted(strictest)},
-            next_accepted=(
-                None if forecast is None else self._plan.thresholds[self._n_passed].n_accepted
-            ),
-        )
-
     # ---- draws ----
 
-    def _begin_phase(self, seen: np.ndarray, hits: np.ndarray) -> None:
+    def _begin_phase(self) -> None:
         """Plan the next phase from the answers of all draws before it, and draw its rows."""
+        drawn = self._sequence
+        seen = self._per_band(drawn)
+        hits = self._per_band(drawn[self._answers[drawn] == POSITIVE])
         phase = plan_phase(self._plan.sizes, self._plan.beliefs, seen, hits, self._level)
         self._phases.append(phase)
         self._state.phases.append(
@@ -222,8 +250,7 @@ class RecallSets(RecallThresholds):
             n_read = int(is_open.argmax()) if is_open.any() else len(self._sequence)
             if n_read < len(self._sequence) or n_read == len(self._bands):
                 break
-            seen, hits = self._counted(self._sequence)
-            self._begin_phase(seen, hits)
+            self._begin_phase()
         self._n_read = n_read
         while self._n_passed < len(self._plan.thresholds) and self._has_passed(self._n_passed):
             self._n_passed += 1
@@ -249,61 +276,27 @@ class RecallSets(RecallThresholds):
         is_above = self._bands[rows] < self._plan.thresholds[k].n_bands
         return self._answers[rows] == np.where(is_above, POSITIVE, NEGATIVE)
 
-    def _strictest(self) -> int | None:
-        """The strictest threshold that is proved, with the rows found positive below it; None
-        while there is none, or no positive row is found.
-
-        Where no row is positive every recall is true and says nothing.
-        """
+    def _passes_with_found(self) -> bool:
         k = self._n_passed
-        if not (self._answers == POSITIVE).any():
-            return None
-        if k < len(self._plan.thresholds):
-            is_below = self._bands >= self._plan.thresholds[k].n_bands
-            found = int((is_below & (self._answers == POSITIVE)).sum())
-            self._has_passed(k)
-            if found and self._evidence[k].highest(found) >= self._needed:
-                return k
-        return k - 1 if k else None
+        if k == len(self._plan.thresholds):
+            return False
+        is_below = self._bands >= self._plan.thresholds[k].n_bands
+        found = int((is_below & (self._answers == POSITIVE)).sum())
+        self._has_passed(k)
+        return found > 0 and self._evidence[k].highest(found) >= self._needed
 
-    # ---- what is expected ----
+    def _rows_read(self) -> np.ndarray:
+        return self._sequence[: self._n_read]
 
-    def _rates(self) -> np.ndarray:
-        seen, hits = self._counted(self._sequence[: self._n_read])
-        return band_rates(self._plan.beliefs, seen, hits)
+    def _evidence_at(self, k: int) -> tuple[int, float]:
+        evidence = self._evidence[k]
+        if k < self._n_passed:
+            return evidence.first_passage(self._needed)
+        return evidence.n_read, evidence.highest()
 
     def _forecast(self, k: int) -> int | None:
-        """About how many labels it takes until threshold k is proved, if those before it are."""
-        return self._evidence[k].labels_needed(self._needed, self._phases[-1], self._rates())
-
-    def _predicted(self, k: int) -> float:
-        """The recall at threshold k that the answers and the predictions suggest."""
-        seen, hits = self._counted(self._sequence[: self._n_read])
-        expected = hits + (self._plan.sizes - seen) * self._rates()
-        n_bands = self._plan.thresholds[k].n_bands
-        total = float(expected.sum())
-        return float(expected[:n_bands].sum()) / total if total > 0 else math.nan
-
-    def _line(self, k: int, strictest: int | None, with_forecasts: bool) -> ThresholdEvidence:
-        planned = self._plan.thresholds[k]
-        evidence = self._evidence[k]
-        is_passed = k < self._n_passed
-        is_certified = is_passed or k == strictest
-        is_next = k == self._n_passed
-        forecast = 0 if is_certified else self._forecast(k) if with_forecasts else None
-        n_read, log_evidence = evidence.n_read, evidence.highest()
-        if is_passed:
-            n_read, log_evidence = evidence.first_passage(self._needed)
-        return ThresholdEvidence(
-            threshold=planned.threshold,
-            n_accepted=planned.n_accepted,
-            predicted={"recall": self._predicted(k)},
-            evidence=float(np.exp(log_evidence)),
-            evidence_needed=math.exp(self._needed) if is_passed or is_next else math.inf,
-            evidence_hoped=math.exp(self._needed),
-            n_read=n_read,
-            positives=int((self._answers[self._sequence[:n_read]] == POSITIVE).sum()),
-            is_certified=is_certified,
-            is_known=None,
-            forecast=forecast,
-        )
+        rows = self._rows_read()
+        seen = self._per_band(rows)
+        hits = self._per_band(rows[self._answers[rows] == POSITIVE])
+        rates = band_rates(self._plan.beliefs, seen, hits)
+        return self._evidence[k].labels_needed(self._needed, self._phases[-1], rates)

@@ -129,21 +129,8 @@ def first_price(
     """Return about how many labels the first certificate of a campaign would take; None where none
     is in sight.
 
-    Parameters
-    ----------
-    scores : array-like of shape (n_rows,)
-        Scores of the pool, or of a random sample of it.
-    calibration : (scores, sign)
-        Held-out scores and true signs of labeled rows.
-    target : Target
-        What is to be certified.
-    confidence : float, default=0.9
-        The probability of the promise.
-
-    Returns
-    -------
-    int or None
-        The smallest forecast over the thresholds of the campaign.
+    `scores` are those of the pool, or of a random sample of it; `calibration` has held-out scores
+    and true signs of labeled rows.
     """
     try:
         campaign = Campaign(
@@ -205,18 +192,7 @@ def claim_in_words(campaign: Campaign) -> str:
 
 
 def where_it_holds(campaign: Campaign) -> str:
-    """Return which rows the promise of a certified threshold is about, and which it is not.
-
-    Parameters
-    ----------
-    campaign : Campaign
-        With a certificate.
-
-    Returns
-    -------
-    str
-        Sentences about the rows of the pool, and about new rows.
-    """
+    """Return which rows the promise of a certified threshold is about, and which it is not."""
     if campaign.claim == "new rows":
         return (
             "The promise is about new rows from the source of this pool that the threshold accepts."

@@ -14,12 +14,7 @@ import numpy as np
 
 from semisvm.campaign.claims import Claim, ClaimEvidence, PoolClaim, make_claim
 from semisvm.campaign.draws import DrawOrder
-from semisvm.campaign.procedure import (
-    AcceptedRows,
-    Standing,
-    ThresholdEvidence,
-    accepted_rows,
-)
+from semisvm.campaign.procedure import ABOVE, AcceptedRows, Standing, ThresholdEvidence
 from semisvm.campaign.state import CampaignState
 from semisvm.decision import Counts
 from semisvm.decision.betting import fallback, log_evidence_needed
@@ -87,17 +82,18 @@ class ThresholdTests:
 
     def standing(self, *, with_forecasts: bool = True) -> Standing:
         """Return where all claims stand."""
-        return self._judge()[0]
+        return self._judge(with_forecasts)[0]
 
     def accepted(self) -> AcceptedRows:
         """Return the rows above the certified threshold; none while there is none."""
-        best = self.standing().best
+        best = self.standing(with_forecasts=False).best
         n_bands = 0 if best is None else self.plan.thresholds[best].n_bands
-        return accepted_rows(self.plan.bands < n_bands)
+        rows = np.flatnonzero(self.plan.bands < n_bands)
+        return AcceptedRows(rows, np.full(len(rows), ABOVE))
 
     # ---- how they are tested ----
 
-    def _judge(self) -> tuple[Standing, list[Parts]]:
+    def _judge(self, with_forecasts: bool) -> tuple[Standing, list[Parts]]:
         parts = [tuple(map(self._evidence, claims)) for claims in self.claims]
         risk = self._state.risk
         known = [_all_known([part.is_known for part in line]) for line in parts]
@@ -106,6 +102,9 @@ class ThresholdTests:
         highest = np.where([is_known is False for is_known in known], -np.inf, highest)
         shares = [planned.share for planned in self.plan.thresholds]
         passed, levels = fallback(highest, shares, risk)
+        if self._says_nothing():
+            passed[:] = False
+            known = [None if is_known else is_known for is_known in known]
         table = []
         for k, planned in enumerate(self.plan.thresholds):
             least_read = min(parts[k], key=lambda part: part.n_read)
@@ -127,12 +126,10 @@ class ThresholdTests:
                     positives=least_read.positives,
                     is_certified=bool(passed[k]),
                     is_known=known[k],
-                    forecast=self._forecast(k, parts[k], level),
+                    forecast=self._forecast(k, parts[k], level) if with_forecasts else None,
                 )
             )
         best = self._best(passed)
-        if self._is_about("recall") and not self._has_positive():
-            best = None
         forecasts = [
             line.forecast
             for k, line in enumerate(table)
@@ -154,12 +151,14 @@ class ThresholdTests:
         )
         return standing, parts
 
-    def _has_positive(self) -> bool:
-        """Whether a positive row is known: where there is none, every recall is true and says
-        nothing. A threshold that accepts every row needs no evidence.
+    def _says_nothing(self) -> bool:
+        """Whether no positive row is known: then a recall is true of itself, and so is a precision
+        of rows that are all left out. A recall of a threshold that accepts every row needs none.
         """
+        if self._is_about("cost") or 1 in self._state.log.codes.values():
+            return False
         accepts_all = any(line.n_accepted == self.plan.n_rows for line in self.plan.thresholds)
-        return accepts_all or 1 in self._state.log.codes.values()
+        return not (accepts_all and self._is_about("recall"))
 
     def _evidence(self, claim: Claim) -> ClaimEvidence:
         rows, is_complete = self._order.prefix(claim.bands)
@@ -174,7 +173,7 @@ class ThresholdTests:
         lost, as many rows as it is expected to take; then the next. Otherwise one order serves all
         thresholds that are open.
         """
-        standing, parts = self._judge()
+        standing, parts = self._judge(with_forecasts=self._is_about("precision"))
         places = [
             k
             for k, line in enumerate(standing.table)
@@ -227,11 +226,19 @@ class ThresholdTests:
         if risk == 0:
             return None
         needs = [
-            part.labels_needed(wanted, claim.fewest_labels(risk))
+            claim.labels_needed(part, wanted, risk)
             for part, claim in zip(parts, self.claims[k], strict=True)
         ]
-        in_sight = [need for need in needs if need is not None]
-        return max(in_sight) if len(in_sight) == len(needs) else None
+        if any(need is None for need in needs):
+            return None
+        # Draws serve all claims of a threshold: a part of them falls on the rows of one.
+        draws = self.plan.sizes * self.plan.speeds
+        bands = np.unique(np.concatenate([claim.bands for claim in self.claims[k]]))
+        forecast = max(
+            math.ceil(need * draws[bands].sum() / draws[claim.bands].sum()) if need else 0
+            for need, claim in zip(needs, self.claims[k], strict=True)
+        )
+        return min(forecast, int(self.plan.sizes[bands].sum()))
 
     def _open_bands(self, k: int, parts: Parts) -> np.ndarray:
         """The bands of the claims at threshold k that are not proved; of all, if only the tests

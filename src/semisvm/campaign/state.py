@@ -84,7 +84,7 @@ class CampaignState:
 
     def require_scores(self, scores: ArrayLike) -> None:
         """ValueError if the model's scores are not those that the campaign began with."""
-        vector = pool_scores(scores)
+        vector = check_scores(scores)
         plan = self.plan
         is_same = len(vector) == len(plan.bands)
         if is_same:
@@ -132,27 +132,3 @@ def precision_with_errors(precision: float, error_rate: float) -> float:
     0.895
     """
     return max(0.0, (precision - error_rate) / (1 - error_rate))
-
-
-def pool_scores(scores: ArrayLike) -> np.ndarray:
-    """Return the scores of a pool: finite numbers, one per row."""
-    vector = np.asarray(scores, dtype=np.float64)
-    if vector.ndim != 1:
-        raise ValueError(
-            "scores must have one number per row of the pool, got an array of shape"
-            f" {vector.shape}."
-        )
-    if not len(vector):
-        raise ValueError(
-            "The pool is empty: there is nothing to certify. Give rows without labels."
-        )
-    return check_scores(vector)
-
-
-def digest_of_bands(bands: np.ndarray) -> str:
-    """Return a digest of all that the scores decide in a campaign: which rows are in which band.
-
-    The last digits of scores differ between machines; the bands do not, since their edges lie
-    between scores.
-    """
-    return hashlib.sha256(bands.tobytes()).hexdigest()

@@ -304,6 +304,9 @@ def _outcome(campaign: Campaign, status: CampaignStatus, standing: Standing) -> 
     if standing.forecast is not None and status != "refuted":
         next_step = say_next_step(standing, "the first certificate")
         return f"Not certified after {labels}: {target}. {next_step}"
+    has_positive = 1 in campaign.answers.values() or not campaign.n_labels
+    if status != "refuted" and target.max_cost is None and not has_positive:
+        return f"Not certified after {labels}: {target}. Without a positive row it says nothing."
     # The model can't reach its target: what it takes is a better one, and the risk of another
     # campaign.
     risk = min(1.0, campaign.total_risk + 1 - campaign.confidence)

@@ -44,7 +44,6 @@ errors.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -57,7 +56,6 @@ from semisvm.decision.choose import choose, measure
 from semisvm.decision.counts import Counts
 from semisvm.decision.operating_point import Evidence, OperatingPoint
 from semisvm.decision.target import Target
-from semisvm.kernels.compiler import jit_late
 from semisvm.kernels.threads import for_each
 
 SUPERVISED = "supervised"
@@ -78,27 +76,13 @@ def make_audit(
     *,
     sets_threshold: bool = True,
 ) -> Audit:
-    """Return the steps of an audit.
+    """Return the steps of an audit: one operating point each.
 
-    Parameters
-    ----------
-    target : Target
-        What is asked for.
-    supervised : array-like of shape (n,)
-        Scores of the calibration rows by the supervised model.
-    sign : array-like of shape (n,)
-        Their true classes, +1 or -1.
-    point : OperatingPoint or None
-        The operating point of the final model; None if it does not use the unlabeled rows.
-    level : {"empirical", "cross-fitted"}
-        Where the supervised scores come from.
-    sets_threshold : bool, default=True
-        Whether a threshold is chosen. If not, there is no step for it.
-
-    Returns
-    -------
-    dict of {str: OperatingPoint}
-        One operating point per step.
+    supervised      (n,) scores of the calibration rows by the supervised model
+    sign            (n,) their true classes, +1 or -1
+    point           that of the final model; None if it does not use the unlabeled rows
+    level           where the supervised scores come from
+    sets_threshold  whether a threshold is chosen; if not, there is no step for it
 
     Examples
     --------
@@ -122,25 +106,7 @@ def make_audit(
 
 def changed_by_unlabeled(audit: Mapping[str, OperatingPoint]) -> bool:
     """Whether the step with the unlabeled rows differs from the step before it, in threshold or in
-    counts.
-
-    Parameters
-    ----------
-    audit : dict of {str: OperatingPoint}
-        The steps in order, as `make_audit` returns them.
-
-    Returns
-    -------
-    bool
-        False also where there is no such step.
-
-    Examples
-    --------
-    >>> from semisvm.decision import Target
-    >>> from semisvm.decision.audit import changed_by_unlabeled, make_audit
-    >>> audit = make_audit(Target(), [2.0, 1.0, -1.0], [1, 1, -1], None, "empirical")
-    >>> changed_by_unlabeled(audit)
-    False
+    counts; False also where there is no such step.
     """
     if WITH_UNLABELED not in audit or len(audit) < 2:
         return False
@@ -149,12 +115,8 @@ def changed_by_unlabeled(audit: Mapping[str, OperatingPoint]) -> bool:
     return (before.threshold, before.counts) != (after.threshold, after.counts)
 
 
-FEW_COPIES = (
-    1 << 18
-)  # numbers of resamples x rows: NumPy is done before a compiled function is loaded
-_NUMBERS_AT_ONCE = (
-    1 << 17
-)  # in one table of resamples x rows, so that it stays in the processor's cache
+# In one table of resamples x rows, so that it stays in the processor's cache.
+_NUMBERS_AT_ONCE = 1 << 17
 
 
 def resample(is_positive: Bools, n_resamples: int, rng: np.random.Generator) -> np.ndarray:
@@ -188,17 +150,6 @@ def resampled_values(
     hits = np.cumsum(positive)[last]
     is_cut[last[hits == np.append(0, hits[:-1])]] = False
     values = np.zeros(len(copies))
-    if (
-        copies.size >= FEW_COPIES
-        and copies.dtype == np.int32
-        and not target.is_constrained
-        and target.costs is None
-    ):
-        sums = np.zeros((3, len(copies)), dtype=np.int64)
-        _best_f(
-            np.ascontiguousarray(copies.T), order, positive, is_cut, target.beta**2, sums, values
-        )
-        return values
     width = max(1, _NUMBERS_AT_ONCE // len(scores))
 
     def value(part: slice) -> None:
@@ -208,36 +159,8 @@ def resampled_values(
     return values
 
 
-@partial(jit_late, _nrt=False, fastmath=False)  # the same divisions as those of NumPy
-def _best_f(copies, order, positive, is_cut, weight, sums, best):
-    """The largest F-beta of each resample in one pass over the rows; `copies` has one column per
-    resample.
-
-    weight   the square of beta
-    sums     (3, B) zeros: positives, and accepted rows and accepted positives so far
-    best     (B,) zeros: F of accepting nothing
-    """
-    n_resamples = copies.shape[1]
-    for place in range(len(order)):
-        if positive[place]:
-            for b in range(n_resamples):
-                sums[0, b] += copies[order[place], b]
-    for place in range(len(order)):
-        row = order[place]
-        for b in range(n_resamples):
-            sums[1, b] += copies[row, b]
-        if positive[place]:
-            for b in range(n_resamples):
-                sums[2, b] += copies[row, b]
-        if is_cut[place]:
-            for b in range(n_resamples):
-                hit = (1 + weight) * sums[2, b]
-                f = hit / (hit + weight * (sums[0, b] - sums[2, b]) + (sums[1, b] - sums[2, b]))
-                best[b] = f if f > best[b] else best[b]
-
-
 def _values(copies: np.ndarray, positive: Bools, is_cut: Bools, target: Target) -> Floats:
-    """Return the same for rows in descending order of score; `copies` has one column per
+    """Return the values for rows in descending order of score; `copies` has one column per
     resample.
     """
     cuts = np.flatnonzero(is_cut)
@@ -295,10 +218,10 @@ class Merit:
 
     def estimate(self) -> Estimate:
         """Return the mean and its interval, cut at the worst and best possible values."""
-        found = _interval(self.mean, self.error)
+        interval = _interval(self.mean, self.error)
         worst, best = self.limits
         # A sum of weights may round to 1.0000000000000002.
-        value, low, high = (min(max(end, worst), best) for end in found)
+        value, low, high = (min(max(end, worst), best) for end in interval)
         return Estimate(value, low, high)
 
     @property
@@ -324,10 +247,9 @@ class Merit:
         for code in np.unique(self.codes):
             mine = self.codes == code
             n = int(mine.sum())
-            own = values[mine] / unit
-            variance = (((own - own.mean()) ** 2).sum() + (self.span[code] / unit) ** 2 / 2) / (
-                n + self.n_added
-            )
+            scaled = values[mine] / unit
+            squares = ((scaled - scaled.mean()) ** 2).sum() + (self.span[code] / unit) ** 2 / 2
+            variance = squares / (n + self.n_added)
             total += self.weights[mine].sum() ** 2 * variance / n
         return unit * float(np.sqrt(total))
 

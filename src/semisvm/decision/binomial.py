@@ -136,21 +136,8 @@ def estimate_rate(successes: int, trials: int, confidence: float) -> Estimate:
 
 
 def estimate_f(counts: Counts, beta: float = 1.0, confidence: float = 0.9) -> Estimate:
-    """Return F-beta with its interval.
-
-    Parameters
-    ----------
-    counts : Counts
-        Plain integers.
-    beta : float, default=1.0
-        Weight of recall.
-    confidence : float, default=0.9
-        Of the interval.
-
-    Returns
-    -------
-    Estimate
-        NaN in [0, 1] where there are no positives and no row is accepted.
+    """Return F-beta with its interval; NaN in [0, 1] where there are no positives and no row is
+    accepted.
 
     Examples
     --------
@@ -173,21 +160,8 @@ def estimate_f(counts: Counts, beta: float = 1.0, confidence: float = 0.9) -> Es
 
 
 def estimate_cost(counts: Counts, costs: tuple[float, float], confidence: float = 0.9) -> Estimate:
-    """Return the expected cost per row with its interval.
-
-    Parameters
-    ----------
-    counts : Counts
-        Plain integers.
-    costs : (float, float)
-        Cost of a missed positive and of an accepted negative.
-    confidence : float, default=0.9
-        Of the interval.
-
-    Returns
-    -------
-    Estimate
-        NaN as value where there are no rows.
+    """Return the expected cost per row with its interval; `costs` are those of a missed positive
+    and of an accepted negative.
 
     Examples
     --------

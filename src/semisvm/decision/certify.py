@@ -348,7 +348,6 @@ def _promise(trials: Floats, hits: Floats, misses: Floats, target: float, risk: 
     total = hits + misses + 1.0
     rate = (hits + 0.5) / total
     variance = trials * rate * (1 - rate) * (1 + np.maximum(trials - 1, 0) / (total + 1))
-    excess = (
-        trials * rate - fewest_that_pass(trials, target, risk) + 0.5
-    )  # half a row: counts are integers
+    # Half a row more: counts are integers.
+    excess = trials * rate - fewest_that_pass(trials, target, risk) + 0.5
     return np.where(trials > 0, excess / np.sqrt(np.maximum(variance, 0.25)), -np.inf)

@@ -157,14 +157,14 @@ def _choose_by_rank(
     """Accept as many rows of the pool as asked, or fewer where equal scores would otherwise make
     them more.
     """
-    asked = target.accept
-    assert asked is not None
-    if isinstance(asked, int):
-        number = asked
+    accept = target.accept
+    assert accept is not None
+    if isinstance(accept, int):
+        number = accept
         if number > pool.size:
             raise ValueError(f"accept asks for {number} rows of {pool.size}.")
     else:
-        number = max(1, math.floor(asked * pool.size + 1e-9))  # 0.29 * 100 is 28.999...
+        number = max(1, math.floor(accept * pool.size + 1e-9))  # 0.29 * 100 is 28.999...
     distinct, sizes = np.unique(pool, return_counts=True)
     accepted = np.concatenate([np.cumsum(sizes[::-1])[::-1], [0]])
     cut = int(np.flatnonzero(accepted <= number)[0])
@@ -188,16 +188,16 @@ def _with_reason(
     point: OperatingPoint, subject: str = "No threshold gives", rest: str = "The nearest gives"
 ) -> OperatingPoint:
     """Add what is missing, and what there is instead."""
-    asked = [
+    limits = [
         ("precision", point.target.min_precision, point.precision),
         ("recall", point.target.min_recall, point.recall),
     ]
     if point.target.min_f is not None:
-        asked.append((f_name(point.target.beta), point.target.min_f, point.f_score))
+        limits.append((f_name(point.target.beta), point.target.min_f, point.f_score))
     if point.target.max_cost is not None and point.cost is not None:
-        asked.append(("cost", point.target.max_cost, point.cost))
-    wanted = " and ".join(f"{name} {least:.3g}" for name, least, _ in asked if least is not None)
-    seen = " and ".join(f"{name} {show(value)}" for name, _, value in asked)
+        limits.append(("cost", point.target.max_cost, point.cost))
+    wanted = " and ".join(f"{name} {least:.3g}" for name, least, _ in limits if least is not None)
+    seen = " and ".join(f"{name} {show(value)}" for name, _, value in limits)
     return replace(
         point, reason=f"{subject} {wanted} on these {point.counts.rows} labels. {rest} {seen}."
     )

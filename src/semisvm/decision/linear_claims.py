@@ -46,21 +46,15 @@ from numpy.typing import ArrayLike
 
 from semisvm.decision.betting import CLAIM_ROUNDING
 from semisvm.decision.checks import Floats
-from semisvm.decision.logarithms import expit, log_sum_exp, logit, x_log_y
+from semisvm.decision.logarithms import expit, log_sum_exp, logit
 from semisvm.decision.target import Target
 
 Measure = Literal["precision", "recall", "f", "cost"]
 
 LEAST_DOUBT = 0.0005  # no belief is surer than this
-ACCEPTED_SHIFTS, REJECTED_SHIFTS = (
-    (-0.7, 0.0, 0.7),
-    (
-        -1.5,
-        -0.75,
-        0.0,
-        0.75,
-    ),
-)  # of the experts' log-odds
+# Of the experts' log-odds.
+ACCEPTED_SHIFTS = (-0.7, 0.0, 0.7)
+REJECTED_SHIFTS = (-1.5, -0.75, 0.0, 0.75)
 SHARE_EXPERTS = (0.2, 0.5, 0.8, 0.97)  # experts for a precision: from the target (0) to 1
 MOST_RHO_STEPS = 60
 # Newton's method for the root D: from the left it takes 4 to 12 steps. A bet is fair whatever the
@@ -69,6 +63,8 @@ MOST_NEWTON_STEPS, NEWTON_TOLERANCE = 40, 1e-9
 LEAST_SLOPE = 1e-12  # where the expert hardly believes the claim, the root is nearly infinite
 GROWTH_BISECTIONS = 50  # of the log growth, between 1e-12 and 50: to 3e-14
 STEPS_AT_ONCE = 256  # draws that are computed together
+N_SIMULATED = 41  # campaigns of a forecast
+MOST_SIMULATED = 600  # labels of each
 
 
 # ---- claims ----
@@ -256,8 +252,8 @@ def bet_on(
     path = []
     for start in range(0, len(where), STEPS_AT_ONCE):
         part = slice(start, start + STEPS_AT_ONCE)
-        state, found = _bet_on_part(claim, where[part], good[part], state)
-        path.append(found)
+        state, evidence = _bet_on_part(claim, where[part], good[part], state)
+        path.append(evidence)
     return state, np.concatenate([np.empty(0), *path])
 
 
@@ -269,8 +265,11 @@ def _bet_on_part(
     drawn[np.arange(1, len(where) + 1), where] = 1
     sizes = state.sizes - np.cumsum(drawn, axis=0)
     totals = np.cumsum(np.concatenate([[state.total], -claim.values[where] * good]))
-    payments = _payments(claim, sizes[:-1], totals[:-1], where, good)
-    log_wealths = np.cumsum(np.concatenate([state.log_wealths[None], payments]), axis=0)
+    bets = place_bets(
+        claim.values, sizes[:-1], totals[:-1], claim.weights, claim.experts[None], where, good
+    )
+    steps = np.concatenate([state.log_wealths[None], bets.log_factors()])
+    log_wealths = np.cumsum(steps, axis=0)
     evidence = np.where(
         totals[1:] < -CLAIM_ROUNDING / 10, np.inf, log_sum_exp(log_wealths[1:], axis=1)
     )
@@ -279,30 +278,71 @@ def _bet_on_part(
     return BettingState(sizes[-1], float(totals[-1]), log_wealths[-1], last, highest), evidence
 
 
-def _payments(
-    claim: StratifiedClaim, sizes: Floats, totals: Floats, where: np.ndarray, good: Floats
-) -> Floats:
-    """Return the logarithm of what each draw (rows) pays each expert (columns)."""
+class Bets(NamedTuple):
+    """Bets of experts (columns) on draws (rows): log of c (g + rho) / q, and D; D is NaN where an
+    expert does not bet.
+    """
+
+    log_payments: Floats
+    D: Floats
+
+    def log_factors(self, found: float = 0.0) -> Floats:
+        """Return by how much each bet changes the log wealth, with D less what was found."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_D = np.log(np.maximum(self.D - found, 1e-300))
+        return np.where(np.isnan(self.D), 0.0, self.log_payments - log_D)
+
+
+def place_bets(
+    values: Floats,
+    sizes: Floats,
+    totals: Floats,
+    weights: Floats,
+    beliefs: Floats,
+    where: np.ndarray,
+    good: Floats,
+) -> Bets:
+    """Bet on draws of the strata `where` with the outcomes `good`.
+
+    Before each draw, `sizes` (n_draws, n_strata) rows are left and the null allows `totals`.
+    `beliefs` has the shape (n_draws or 1, n_experts, n_strata), `weights` (n_draws or 1, n_strata)
+    or (n_strata,).
+    """
     n_draws = len(where)
-    n_experts = len(claim.experts)
-    found = np.zeros((n_draws, n_experts))
-    chances = claim.weights / (sizes * claim.weights).sum(
-        axis=1, keepdims=True
-    )  # of one row, per stratum
-    believed = (sizes[:, None, :] * claim.values * claim.experts[None]).sum(axis=2)
-    step, expert = np.nonzero((totals[:, None] > CLAIM_ROUNDING) & (believed > totals[:, None]))
-    if not len(step):
-        return found
-    D, rho = solve_bets(
-        claim.values, sizes[step], totals[step], chances[step], claim.experts[expert]
-    )
-    lines = np.arange(len(step))
-    place = where[step]
-    value = claim.values[place]
-    chance = chances[step, place]
+    beliefs = np.broadcast_to(beliefs, (n_draws, *beliefs.shape[1:]))
+    chances = weights / (sizes * weights).sum(axis=1, keepdims=True)  # of one row, per stratum
+    believed = (sizes[:, None, :] * values * beliefs).sum(axis=2)
+    is_placed = (totals[:, None] > CLAIM_ROUNDING) & (believed > totals[:, None])
+    log_payments = np.zeros(is_placed.shape)
+    all_D = np.full(is_placed.shape, np.nan)
+    step, expert = np.nonzero(is_placed)
+    D, rho = solve_bets(values, sizes[step], totals[step], chances[step], beliefs[step, expert])
+    at = where[step]
+    paid = values[at] * (good[step] + rho[np.arange(len(step)), at])
     with np.errstate(divide="ignore"):
-        found[step, expert] = np.log(value * (good[step] + rho[lines, place]) / (D * chance))
-    return found
+        log_payments[step, expert] = np.log(paid / chances[step, at])
+    all_D[step, expert] = D
+    return Bets(log_payments, all_D)
+
+
+def next_gains(
+    values: Floats, sizes: Floats, total: float, weights: Floats, beliefs: Floats
+) -> tuple[Floats, Floats]:
+    """Return how the log wealth of each expert changes with the next row, (n_experts, 2,
+    n_strata): if it is good, and if it is not; 0 where the expert does not bet. And the chance
+    that the row is of each stratum.
+    """
+    gains = np.zeros((len(beliefs), 2, len(values)))
+    chances = weights / (sizes * weights).sum()
+    believed = (sizes * values * beliefs).sum(axis=1)
+    bets = np.flatnonzero((believed > total) & (total > CLAIM_ROUNDING))
+    ones = np.ones((len(bets), 1))
+    D, rho = solve_bets(
+        values, ones * sizes, np.full(len(bets), total), ones * chances, beliefs[bets]
+    )
+    unit = (values / (D[:, None] * chances))[:, None]
+    gains[bets] = np.log(unit * np.stack([1 + rho, np.maximum(rho, 1e-300)], axis=1))
+    return gains, sizes * chances
 
 
 def solve_bets(
@@ -326,48 +366,52 @@ def solve_bets(
         D = np.where(is_open, D + step, D)
         if not is_open.any():
             break
-    rho = best_rho(shares * D[:, None], beliefs)
+    rho, _ = _rho_and_slope(shares * D[:, None], beliefs)
     return totals + (worth * rho).sum(axis=1), rho
 
 
 def _rho_and_slope(tau: Floats, beliefs: Floats) -> tuple[Floats, Floats]:
-    """Return `best_rho` and its derivative in tau."""
+    """Return the best rho for tau = q D / c where rows are good with the chances `beliefs`, and its
+    derivative in tau.
+    """
     ahead = tau - 1
     doubt = 1 - beliefs
     root = np.sqrt(ahead**2 + 4 * tau * doubt)
-    return (ahead + root) / 2, (1 + (ahead + 2 * doubt) / root) / 2
-
-
-def best_rho(tau: Floats, beliefs: Floats) -> Floats:
-    """Return the best rho for tau = q D / c where rows are good with the chances `beliefs`."""
-    ahead = tau - 1
-    root = np.sqrt(ahead**2 + 4 * tau * (1 - beliefs))
     # For tau < 1 the sum of two numbers of opposite sign would lose all digits.
     below = np.where(ahead < 0, root - ahead, 1.0)
-    return np.where(ahead < 0, 2 * tau * (1 - beliefs) / below, (ahead + root) / 2)
+    rho = np.where(ahead < 0, 2 * tau * doubt / below, (ahead + root) / 2)
+    return rho, (1 + (ahead + 2 * doubt) / root) / 2
 
 
-def growth_per_label(claim: StratifiedClaim, state: BettingState | None = None) -> Floats:
-    """Return by how much each expert expects its own log wealth to grow with the next label; 0
-    where it can't bet.
+def median_labels(gains: Floats, draws: Floats, log_wealths: Floats, log_wanted: float) -> float:
+    """Return after how many more labels half of all campaigns have the evidence that is wanted;
+    infinite where it is not expected to grow.
+
+    gains        (n_experts, 2, n_strata) how the log wealths change, from `next_gains`
+    draws        (2, n_strata) the chance of a good row of each stratum, and of one that is not
+    log_wealths  (n_experts,) whose exponentials sum to the evidence now
+
+    Most draws gain a little and a few lose much, so that the median is far from the mean: it is
+    taken from simulated draws, with the bets as they would be placed now.
     """
-    state = BettingState.at_start(claim) if state is None else state
-    found = np.zeros(len(claim.experts))
-    believed = (state.sizes * claim.values * claim.experts).sum(axis=1)
-    bets = np.flatnonzero(believed > state.total)
-    if state.total <= CLAIM_ROUNDING or not len(bets):
-        return found
-    chances = claim.weights / (state.sizes * claim.weights).sum()
-    ones = np.ones((len(bets), 1))
-    beliefs = claim.experts[bets]
-    D, rho = solve_bets(
-        claim.values, ones * state.sizes, np.full(len(bets), state.total), ones * chances, beliefs
-    )
-    unit = claim.values / (D[:, None] * chances)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gain = x_log_y(beliefs, unit * (1 + rho)) + x_log_y(1 - beliefs, unit * rho)
-    found[bets] = (np.where(state.sizes > 0, state.sizes * chances * gain, 0.0)).sum(axis=1)
-    return found
+    growths = (gains * draws).sum(axis=(1, 2))
+    if not growths.max() > 0:
+        return math.inf
+    expected = float((log_wanted - log_wealths).max() / growths.max())
+    horizon = int(np.clip(2 * expected, 2, MOST_SIMULATED))
+    rng = np.random.default_rng(0)
+    chosen = rng.choice(draws.size, size=(N_SIMULATED, horizon), p=draws.ravel() / draws.sum())
+    steps = gains.reshape(len(gains), -1)[:, chosen]
+    paths = log_sum_exp(log_wealths[:, None, None] + np.cumsum(steps, axis=2), axis=0)
+    has_enough = paths >= log_wanted
+    passages = np.where(has_enough.any(axis=1), has_enough.argmax(axis=1) + 1.0, np.inf)
+    median = float(np.median(passages))
+    if math.isinf(median):  # the evidence goes on to grow as in the later half
+        half = horizon // 2
+        middle, end = np.median(paths[:, [half, -1]], axis=0)
+        growth = max((end - middle) / (horizon - half), growths.max() / 2)
+        median = horizon + max(log_wanted - end, 0.0) / growth
+    return median
 
 
 def best_draws(
@@ -406,15 +450,13 @@ def best_draws(
 
 def _rho_of(log_mu: float, beliefs: Floats) -> Floats:
     """Solve log of (1 + rho)^(pi - 1) rho^(-pi) (rho + 1 - pi) = log mu, by stratum."""
-    u = np.zeros(
-        len(beliefs)
-    )  # log rho; the log of the left side is concave in it, which suits Newton's method
+    # u is log rho; the log of the left side is concave in it, which suits Newton's method.
+    u = np.zeros(len(beliefs))
     for _ in range(MOST_RHO_STEPS):
         s = 1 / (1 + np.exp(u))
         curve = beliefs * (1 - beliefs) * s**2
-        slack = np.maximum(
-            np.log1p(-beliefs * s) + beliefs * np.log1p(np.exp(-u)), curve / 2
-        )  # at least that, exactly
+        slack = np.log1p(-beliefs * s) + beliefs * np.log1p(np.exp(-u))
+        slack = np.maximum(slack, curve / 2)  # it is at least that, exactly
         before = u
         u = np.clip(u + slack * (1 - beliefs * s) / curve * np.log(slack / log_mu), -40.0, 20.0)
         if np.abs(u - before).max() < 1e-8:  # the digits double with each step

@@ -53,10 +53,3 @@ def logit(p: ArrayLike) -> Floats:
     """Return log(p / (1 - p)) for 0 < p < 1."""
     p = np.asarray(p, float)
     return np.log(p) - np.log1p(-p)
-
-
-def x_log_y(x: ArrayLike, y: ArrayLike) -> Floats:
-    """Return x log(y), and 0 where x is 0."""
-    x = np.asarray(x, float)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(x == 0, 0.0, x * np.log(y))

@@ -22,11 +22,10 @@ not pass without it, and hands nothing on.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from semisvm.decision.betting import CLAIM_ROUNDING
+from semisvm.decision.betting import CLAIM_ROUNDING, log_falling
+from semisvm.decision.binomial import tail
 from semisvm.decision.logarithms import log_gamma, log_sum_exp
 
 # Numbers of positives that are tried one by one. Beyond them, sampling without replacement is as
@@ -62,7 +61,7 @@ def recall_p_value(
         log_tails = _log_tails(totals[is_possible], good[is_possible], n_positive, n_above)
         p_value = float(np.exp(log_tails.max()))
     if most_positive > n_positive + MOST_EXACT:
-        p_value = max(p_value, _binomial_tail(n_above, n_positive, level))
+        p_value = max(p_value, float(tail(n_above, n_positive, level)))
     return min(p_value, 1.0)
 
 
@@ -73,17 +72,6 @@ def _log_tails(totals: np.ndarray, good: np.ndarray, n: int, x: int) -> np.ndarr
     return log_sum_exp(ways, axis=1) - _log_binomial(totals, n)
 
 
-def _binomial_tail(x: int, n: int, rate: float) -> float:
-    if rate >= 1:
-        return 1.0
-    hits = np.arange(x, n + 1, dtype=float)
-    log_terms = _log_binomial(n, hits) + hits * math.log(rate) + (n - hits) * math.log1p(-rate)
-    return float(np.exp(log_sum_exp(log_terms)))
-
-
 def _log_binomial(n, k) -> np.ndarray:
     """log of n over k; -infinite where k is above n."""
-    n, k = np.broadcast_arrays(np.asarray(n, float), np.asarray(k, float))
-    left = n - k
-    logs = log_gamma(np.stack([n, k, np.maximum(left, 0)]) + 1)
-    return np.where(left < 0, -np.inf, logs[0] - logs[1] - logs[2])
+    return log_falling(n, k) - log_gamma(np.asarray(k, float) + 1)

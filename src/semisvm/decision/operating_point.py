@@ -554,32 +554,11 @@ def judge_without_negatives(
 ) -> OperatingPoint:
     """Measure what a threshold accepts where no negative is labeled.
 
-    Parameters
-    ----------
-    threshold : float
-        The threshold.
-    counts : AcceptedCounts
-        What it accepts of the rows that it is judged on.
-    target : Target, optional
-        What was asked for: a recall, a number of rows, or by default the best F1. At level
-        "certified" the counts must prove the recall, as those of `certify_recall` do.
-    level : {"empirical", "cross-fitted", "certified"}, default="cross-fitted"
-        What the counts rest on. "certified": rows that were used for nothing else.
-    confidence : float, default=0.9
-        Of the intervals, or of each promise.
-    prior : (float, float), optional
-        Between which numbers the prior lies, as the user says.
-    prior_estimate, prior_bound : float, default=NaN
-        From `bound_prior`.
-    reached : bool, default=True
-        Whether the recall is met.
-    reason : str, default=""
-        Why not.
-
-    Returns
-    -------
-    OperatingPoint
-        The point, with `positive_unlabeled`.
+    target          a recall, a number of rows, or by default the best F1. At level "certified" the
+                    counts must prove the recall, as those of `certify_recall` do
+    level           what the counts rest on; "certified": rows that were used for nothing else
+    prior           between which numbers the prior lies, as the user says
+    prior_estimate, prior_bound   from `bound_prior`
 
     Examples
     --------

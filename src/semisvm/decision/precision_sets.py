@@ -303,27 +303,22 @@ class SetOutlook:
             lower[:, j] = np.minimum(L[:, 0], bound.whole)
         return lower, rates
 
+    @cached_property
+    def _sums(self) -> tuple[Floats, Floats]:
+        """Unlabeled rows, and the positives expected among them, above each edge."""
+        expected = np.stack([self.unlabeled, self.unlabeled * self.rates])
+        unlabeled, positives = np.cumsum(np.pad(expected, ((0, 0), (1, 0))), axis=1)
+        return unlabeled, positives
+
     def positives_of_first(self, n: ArrayLike) -> Floats:
         """Expected positives among the first n unlabeled rows from the top."""
-        unlabeled = np.concatenate([[0.0], np.cumsum(self.unlabeled)])
-        hope = np.concatenate([[0.0], np.cumsum(self.unlabeled * self.rates)])
-        return np.interp(np.asarray(n, float), unlabeled, hope)
+        return np.interp(np.asarray(n, float), *self._sums)
 
     def positives_below(self, start: Floats, n: Floats) -> Floats:
         """Expected positives among the next n unlabeled rows below the first `start` rows."""
-        unlabeled = np.concatenate([[0.0], np.cumsum(self.unlabeled)])
-        hope = np.concatenate([[0.0], np.cumsum(self.unlabeled * self.rates)])
-        first = np.interp(start, self.edges, unlabeled)
-        return np.interp(first + n, unlabeled, hope) - np.interp(start, self.edges, hope)
-
-
-@dataclass(frozen=True)
-class LabelPlan:
-    """How to spend the labels: so many at random in set k, the others below it from the top."""
-
-    k: int
-    n_random: int
-    value: float  # positives expected in the returned set
+        unlabeled, positives = self._sums
+        n_before = np.interp(start, self.edges, unlabeled)
+        return self.positives_of_first(n_before + n) - np.interp(start, self.edges, positives)
 
 
 def random_parts(n_left: int) -> np.ndarray:
@@ -333,8 +328,9 @@ def random_parts(n_left: int) -> np.ndarray:
 
 def plan_labels(
     outlook: SetOutlook, lengths: Floats, n_left: int, n_returned: int = 0
-) -> LabelPlan:
-    """Return the plan from which most positives are expected in the returned set.
+) -> tuple[int, int]:
+    """Return the plan from which most positives are expected in the returned set: a set, and how
+    many labels at random in it; the others are spent below it from the top.
 
     `lengths` has the prefix of each set (columns) after each of `random_parts(n_left)` more labels
     at random in it (rows). `n_returned` unlabeled rows may be returned already, and stay if the
@@ -375,7 +371,7 @@ def plan_labels(
     is_possible = (U >= 0) & (X <= n_left)
     value = np.where(is_possible, np.where(room >= 0, proved, unproved).mean(axis=0), -1.0)
     x, k = np.unravel_index(np.argmax(value), value.shape)
-    return LabelPlan(int(k), int(X[x, k]), float(value[x, k]))
+    return int(k), int(X[x, k])
 
 
 def forecast_labels(outlook: SetOutlook, lengths: Floats, labels: np.ndarray) -> list[int | None]:

@@ -27,7 +27,14 @@ import numpy as np
 
 from semisvm.decision.betting import CLAIM_ROUNDING
 from semisvm.decision.checks import Floats
-from semisvm.decision.linear_claims import LEAST_DOUBT, best_draws, solve_bets
+from semisvm.decision.linear_claims import (
+    LEAST_DOUBT,
+    Bets,
+    best_draws,
+    median_labels,
+    next_gains,
+    place_bets,
+)
 from semisvm.decision.logarithms import expit, log_sum_exp, logit
 from semisvm.decision.precision_sets import decreasing
 
@@ -37,8 +44,6 @@ SHIFTS_BELOW = (-2.5, -1.0, 0.0)
 # Predicted recalls, from the target (0) to 1, of the thresholds that the draws are made for.
 ROOMS = (0.75, 0.5, 0.3, 0.15)
 UNIFORM_SHARE = 0.2  # of the draws, by what rows are worth, whatever is believed
-N_SIMULATED = 41  # campaigns of a forecast
-MOST_SIMULATED = 600  # labels of each
 PRIOR_ROWS = 4.0  # that the predictions of a band are worth
 
 
@@ -83,57 +88,47 @@ class RecallEvidence:
         self.values = np.where(self.is_above, 1 - level, level)
         self.left = sizes.astype(float)
         self.total = level * float(sizes[~self.is_above].sum()) - CLAIM_ROUNDING
-        # Per draw and expert: log of c (g + rho) / q, and D; NaN where the expert did not bet.
-        self._payments = np.empty((0, len(SHIFTS_BELOW)))
-        self._dues = np.empty((0, len(SHIFTS_BELOW)))
+        nothing = np.empty((0, len(SHIFTS_BELOW)))
+        self._bets = Bets(nothing, nothing)
 
     @property
     def n_read(self) -> int:
         """Draws that were read."""
-        return len(self._payments)
+        return len(self._bets.D)
 
     def read(self, phases: list[Phase], bands: np.ndarray, is_good: np.ndarray) -> None:
         """Bet on more draws: the phase and the band of each, and whether it was good: positive
         above the threshold, negative below it.
         """
-        n = len(bands)
-        good = is_good.astype(float)
-        gone = np.zeros((n + 1, len(self.left)))
-        gone[np.arange(1, n + 1), bands] = 1
-        sizes = self.left - np.cumsum(gone, axis=0)
-        totals = self.total - np.concatenate([[0.0], np.cumsum(self.values[bands] * good)])
-        speeds = np.array([phase.speeds for phase in phases])
-        chances = speeds / (sizes[:-1] * speeds).sum(axis=1, keepdims=True)
-        log_odds = logit(np.array([phase.beliefs for phase in phases]))
-        payments = np.zeros((n, len(SHIFTS_BELOW)))
-        dues = np.full((n, len(SHIFTS_BELOW)), np.nan)
-        for e, shift in enumerate(SHIFTS_BELOW):
-            believed = np.where(self.is_above, expit(log_odds), 1 - expit(log_odds + shift))
-            hope = (sizes[:-1] * self.values * believed).sum(axis=1)
-            bets = np.flatnonzero((totals[:-1] > CLAIM_ROUNDING) & (hope > totals[:-1]))
-            if not len(bets):
-                continue
-            D, rho = solve_bets(
-                self.values, sizes[bets], totals[bets], chances[bets], believed[bets]
-            )
-            at = bands[bets]
-            paid = self.values[at] * (good[bets] + rho[np.arange(len(bets)), at])
-            with np.errstate(divide="ignore"):
-                payments[bets, e] = np.log(paid / chances[bets, at])
-            dues[bets, e] = D
-        self._payments = np.concatenate([self._payments, payments])
-        self._dues = np.concatenate([self._dues, dues])
+        drawn = np.zeros((len(bands) + 1, len(self.left)))
+        drawn[np.arange(1, len(bands) + 1), bands] = 1
+        sizes = self.left - np.cumsum(drawn, axis=0)
+        gone = np.cumsum(self.values[bands] * is_good)
+        totals = self.total - np.concatenate([[0.0], gone])
+        bets = place_bets(
+            self.values,
+            sizes[:-1],
+            totals[:-1],
+            np.array([phase.speeds for phase in phases]),
+            self._experts(np.array([phase.beliefs for phase in phases])),
+            bands,
+            is_good.astype(float),
+        )
+        self._bets = Bets(*(np.concatenate(pair) for pair in zip(self._bets, bets, strict=True)))
         self.left = sizes[-1]
         self.total = float(totals[-1])
+
+    def _experts(self, beliefs: Floats) -> Floats:
+        """The chances that a row is good, (..., n_experts, n_bands), from shares of positives."""
+        log_odds = logit(beliefs)[..., None, :]
+        shifts = np.array(SHIFTS_BELOW)[:, None]
+        return np.where(self.is_above, expit(log_odds), 1 - expit(log_odds + shifts))
 
     def log_wealths(self, found: int = 0) -> Floats:
         """Return the log wealth of each expert (columns) after each draw (rows), with so many rows
         found positive below the threshold.
         """
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log_dues = np.log(np.maximum(self._dues - found, 1e-300))
-        steps = np.where(np.isnan(self._dues), 0.0, self._payments - log_dues)
-        return np.cumsum(steps, axis=0)
+        return np.cumsum(self._bets.log_factors(found), axis=0)
 
     def highest(self, found: int = 0) -> float:
         """Return the highest log evidence so far: infinite where the answers prove the claim."""
@@ -153,45 +148,16 @@ class RecallEvidence:
     def labels_needed(self, log_needed: float, phase: Phase, rates: Floats) -> int | None:
         """Return after how many more labels half of all campaigns have enough evidence, if rows are
         positive at these rates; None where the evidence is not expected to grow.
-
-        Most draws gain a little and a few lose much, so that the median is far from the mean: it is
-        taken from simulated draws, with the bets as they would be placed now.
         """
         if self.total <= CLAIM_ROUNDING:
             return 0
         if not self.left.any():
             return None
-        chances = phase.speeds / (self.left * phase.speeds).sum()
+        gains, chances = next_gains(
+            self.values, self.left, self.total, phase.speeds, self._experts(phase.beliefs)
+        )
         true = np.where(self.is_above, rates, 1 - rates)
-        log_odds = logit(phase.beliefs)
-        gains = np.zeros((len(SHIFTS_BELOW), 2, len(true)))  # by expert, good or not, and band
-        for e, shift in enumerate(SHIFTS_BELOW):
-            believed = np.where(self.is_above, expit(log_odds), 1 - expit(log_odds + shift))
-            if not (self.left * self.values * believed).sum() > self.total:
-                continue
-            D, rho = solve_bets(
-                self.values,
-                self.left[None],
-                np.array([self.total]),
-                chances[None],
-                believed[None],
-            )
-            unit = self.values / (D[0] * chances)
-            gains[e] = np.log(unit * np.stack([1 + rho[0], np.maximum(rho[0], 1e-300)]))
-        draws = np.stack([true, 1 - true]) * (self.left * chances)
-        growths = (gains * draws).sum(axis=(1, 2))
-        if not growths.max() > 0:
-            return None
+        draws = np.stack([true, 1 - true]) * chances
         last = self.log_wealths()[-1] if self.n_read else np.zeros(len(SHIFTS_BELOW))
-        missing = log_needed + math.log(len(SHIFTS_BELOW)) - last
-        horizon = int(np.clip(2 * missing.max() / growths.max(), 1, MOST_SIMULATED))
-        rng = np.random.default_rng(0)
-        chosen = rng.choice(draws.size, size=(N_SIMULATED, horizon), p=draws.ravel() / draws.sum())
-        steps = gains.reshape(len(SHIFTS_BELOW), -1)[:, chosen]
-        wealths = last[:, None, None] + np.cumsum(steps, axis=2)
-        has_enough = log_sum_exp(wealths, axis=0) - math.log(len(SHIFTS_BELOW)) >= log_needed
-        passages = np.where(has_enough.any(axis=1), has_enough.argmax(axis=1) + 1.0, np.inf)
-        median = float(np.median(passages))
-        if math.isinf(median):  # beyond what is simulated, the growth is all that is known
-            median = float(missing.max() / growths.max())
-        return int(min(math.ceil(median), self.left.sum()))
+        n_labels = median_labels(gains, draws, last - math.log(len(SHIFTS_BELOW)), log_needed)
+        return None if math.isinf(n_labels) else math.ceil(min(n_labels, self.left.sum()))

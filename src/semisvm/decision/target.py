@@ -128,8 +128,8 @@ class Target:
         dict
             The parameters that are not None.
         """
-        found = {name: value for name, value in vars(self).items() if value is not None}
-        return found if self.costs is None else found | {"costs": list(self.costs)}
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        return given if self.costs is None else given | {"costs": list(self.costs)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Target":
@@ -232,21 +232,8 @@ class Target:
 
 
 def best_of(counts: Counts, target: Target) -> tuple[int, bool]:
-    """Return the best of several candidates.
-
-    Parameters
-    ----------
-    counts : Counts
-        Arrays with one entry per candidate.
-    target : Target
-        What is asked for.
-
-    Returns
-    -------
-    index : int
-        Position of the best candidate; the first of equals.
-    reached : bool
-        Whether it meets the constraints.
+    """Return the place of the best of several candidates, the first of equals, and whether it meets
+    the constraints.
 
     Examples
     --------
@@ -295,26 +282,28 @@ def explain_shortage(
     stopped, and `each` is the confidence of the test of each measure.
     """
     records = _records(counts, target)
-    asked = " with ".join(f"{record.name} {record.target:.3g}" for record in records)
-    told = [
-        f"{capital(asked)} can't be certified at {confidence:.0%} confidence from {counts.rows}"
+    targets = " with ".join(f"{record.name} {record.target:.3g}" for record in records)
+    sentences = [
+        f"{capital(targets)} can't be certified at {confidence:.0%} confidence from {counts.rows}"
         " labels."
     ]
     if stop is not None:
-        tested = f"{stop.tp} of {stop.accepted} accepted rows"
-        told.append(f"The tests of precision, in an order fixed beforehand, stopped at {tested}.")
-    told.append(
+        sentences.append(
+            "The tests of precision, in an order fixed beforehand, stopped at"
+            f" {stop.tp} of {stop.accepted} accepted rows."
+        )
+    sentences.append(
         "The best threshold gives"
         f" {' and '.join(_seen(record, counts.tp, each) for record in records)}."
     )
-    told += [_needed(record, counts, each) for record in records]
+    sentences += [_needed(record, counts, each) for record in records]
     if target.min_precision is None:
-        told.append("Only accepting every row guarantees that recall.")
+        sentences.append("Only accepting every row guarantees that recall.")
     if counts.rows < FEW_LABELS:
-        told.append(
+        sentences.append(
             f"With under about {FEW_LABELS} labels this is the usual outcome of any honest method."
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def explain_thin_evidence(counts: Counts, target: Target, confidence: float) -> str:
@@ -344,23 +333,24 @@ def _needed(record: _Record, counts: Counts, confidence: float) -> str:
         return f"No number of labels certifies a {record.name} of 1."
     share = record.trials / counts.rows
     labels = math.ceil(perfect / share)
-    told = (
+    words = (
         f"For {record.name} a perfect record needs {perfect} {record.unit}, about {labels} labels"
     )
     if counts.tp == record.trials:
-        return f"{told}."
+        return f"{words}."
     needed = labels_needed(record.target, rate=counts.tp / record.trials, confidence=confidence)
     if needed is None:
         return (
-            f"{told}; at the rate seen, which is not above {record.target:.3g}, no number is"
+            f"{words}; at the rate seen, which is not above {record.target:.3g}, no number is"
             " enough."
         )
     if needed <= record.trials:
         return (
-            f"{told}; the rate seen would be enough if this threshold had been the only one tested."
+            f"{words}; the rate seen would be enough if this threshold had been the only one"
+            " tested."
         )
     return (
-        f"{told}; the rate seen needs about {needed} {record.unit}, {math.ceil(needed / share)}"
+        f"{words}; the rate seen needs about {needed} {record.unit}, {math.ceil(needed / share)}"
         " labels."
     )
 
@@ -371,12 +361,12 @@ def _thin(record: _Record, confidence: float) -> str:
     if perfect is not None and record.trials >= perfect:
         return ""
     kind = {"precision": "accepted", "recall": "positive"}[record.name]
-    told = f"This rests on {counted(record.trials, f'{kind} label')}; "
+    words = f"This rests on {counted(record.trials, f'{kind} label')}; "
     aim = f"a {record.name} of {record.target:.3g}"
     if perfect is None:
-        return f"{told}no number of labels can prove {aim}: don't rely on it."
-    told += (
+        return f"{words}no number of labels can prove {aim}: don't rely on it."
+    words += (
         f"to prove {aim} at {100 * confidence:.3g}% confidence takes at least {perfect}, all of"
         " them right"
     )
-    return f"{told}: don't rely on it."
+    return f"{words}: don't rely on it."

@@ -44,21 +44,7 @@ SHARE_OF_RECALL = 0.8
 
 
 class AcceptedCounts(NamedTuple):
-    """How many rows a threshold accepts, of how many.
-
-    Parameters
-    ----------
-    accepted_positives, positives : int
-        Labeled positives.
-    accepted_unlabeled, unlabeled : int
-        Unlabeled rows.
-
-    Examples
-    --------
-    >>> from semisvm.decision.without_negatives import AcceptedCounts
-    >>> AcceptedCounts(45, 50, 300, 3000).accepted_unlabeled
-    300
-    """
+    """How many labeled positives and unlabeled rows a threshold accepts, of how many."""
 
     accepted_positives: int
     positives: int
@@ -67,20 +53,8 @@ class AcceptedCounts(NamedTuple):
 
 
 class PriorBound(NamedTuple):
-    """What two samples of scores say about the prior.
-
-    Parameters
-    ----------
-    estimate : float
-        An estimate, too high where no region holds positives only.
-    bound : float
-        An upper bound at the confidence that was asked for.
-
-    Examples
-    --------
-    >>> from semisvm.decision.without_negatives import PriorBound
-    >>> PriorBound(estimate=0.2, bound=0.25).bound
-    0.25
+    """The share of positives among the unlabeled rows: an estimate, which is too high where no
+    region holds positives only, and an upper bound.
     """
 
     estimate: float
@@ -88,21 +62,11 @@ class PriorBound(NamedTuple):
 
 
 def rank_auc(positive: ArrayLike, unlabeled: ArrayLike) -> float:
-    """Return the AUC of positives against unlabeled rows: the probability that a positive has the
-    higher score.
+    """Return the probability that a positive has a higher score than an unlabeled row; ties count
+    one half.
 
-    It is prior / 2 + (1 - prior) * (the AUC of positives against negatives). So it ranks scorers in
+    It is prior / 2 + (1 - prior) * (the AUC of positives against negatives), so it ranks scorers in
     the same order, whatever the prior.
-
-    Parameters
-    ----------
-    positive, unlabeled : array-like of shape (n,), (N,)
-        Scores of labeled positives and of unlabeled rows.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; ties count one half.
 
     Examples
     --------
@@ -122,19 +86,7 @@ def rank_auc(positive: ArrayLike, unlabeled: ArrayLike) -> float:
 def bound_prior(positive: ArrayLike, unlabeled: ArrayLike, confidence: float = 0.9) -> PriorBound:
     """Bound the share of positives among the unlabeled rows from above, and estimate it.
 
-    Parameters
-    ----------
-    positive : array-like of shape (n,)
-        Scores of labeled positives, at least 10.
-    unlabeled : array-like of shape (N,)
-        Scores of unlabeled rows.
-    confidence : float, default=0.9
-        Of the bound, exact for rows that the scorer has not seen.
-
-    Returns
-    -------
-    PriorBound
-        The estimate, and the bound, at most 1.
+    The bound is exact for rows that the scorer has not seen. At least 10 positives are needed.
 
     Examples
     --------
@@ -173,24 +125,11 @@ def bound_lift(
     unlabeled: int,
     confidence: float = 0.9,
 ) -> float:
-    """Return a lower bound on the lift of one threshold: recall over the share of unlabeled rows
-    accepted.
+    """Return a lower bound on the lift of one threshold: the accepted rows hold at least so many
+    times the positives of as many random rows.
 
-    Parameters
-    ----------
-    accepted_positives, positives : int
-        How many of how many labeled positives are accepted.
-    accepted_unlabeled, unlabeled : int
-        The same for unlabeled rows.
-    confidence : float, default=0.9
-        Of the bound, exact for rows that neither the scorer nor the choice of the threshold has
-        seen. The threshold may be the k-th highest score of the positives, if k was fixed
-        beforehand.
-
-    Returns
-    -------
-    float
-        The accepted rows hold at least so many times the positives of as many random rows.
+    It is exact for rows that neither the scorer nor the choice of the threshold has seen. The
+    threshold may be the k-th highest score of the positives, if k was fixed beforehand.
 
     Examples
     --------
@@ -209,24 +148,12 @@ def bound_lift(
 
 
 def certify_recall(positive: ArrayLike, min_recall: float, confidence: float = 0.9) -> float | None:
-    """Return the highest threshold whose recall is at least `min_recall`, with a promise.
+    """Return the highest threshold whose recall is proved to be at least `min_recall`; None where
+    so few positives can't prove it.
 
-    The threshold lies just below the c-th highest score, where c is the least number of n positives
-    that proves the recall. All thresholds below it keep the promise too.
-
-    Parameters
-    ----------
-    positive : array-like of shape (n,)
-        Scores of labeled positives that were used for nothing else.
-    min_recall : float
-        The recall to prove.
-    confidence : float, default=0.9
-        The probability, over the draw of these positives, with which the promise holds, at least.
-
-    Returns
-    -------
-    float or None
-        None where so few positives can't prove it.
+    It lies just below the c-th highest score, where c is the least number of n positives that
+    proves the recall. All lower thresholds keep the promise too. The positives were used for
+    nothing else.
 
     Examples
     --------
@@ -268,18 +195,6 @@ def reach_recall(positive: ArrayLike, min_recall: float) -> float:
     """Return the highest threshold that accepts at least this share of the given positives; no
     promise.
 
-    Parameters
-    ----------
-    positive : array-like of shape (n,)
-        Scores of labeled positives.
-    min_recall : float
-        The recall to reach on them.
-
-    Returns
-    -------
-    float
-        Just below the score of the last positive that has to be accepted.
-
     Examples
     --------
     >>> from semisvm.decision.without_negatives import reach_recall
@@ -295,21 +210,7 @@ def reach_recall(positive: ArrayLike, min_recall: float) -> float:
 
 def accept_best(unlabeled: ArrayLike, accept: float | int) -> float:
     """Return the threshold that accepts a number (int) or a share (float) of unlabeled rows, the
-    highest scores.
-
-    Parameters
-    ----------
-    unlabeled : array-like of shape (N,)
-        Scores of unlabeled rows.
-    accept : int or float
-        How many, or which share in (0, 1]; a share is rounded to the nearest number of rows, at
-        least 1.
-
-    Returns
-    -------
-    float
-        Just below the score of the last row that is accepted; rows with equal scores are accepted
-        with it.
+    highest scores; rows with the score of the last one are accepted with it.
 
     Examples
     --------
@@ -336,18 +237,6 @@ def choose_without_negatives(
     With a prior, precision is prior r / a, so F1 = 2 prior r / (prior + a). A prior too high costs
     little, one too low may accept almost nothing. Without one, r - a = (1 - prior) (recall - false
     positive rate) is largest where balanced accuracy is, whatever the prior.
-
-    Parameters
-    ----------
-    positive, unlabeled : array-like of shape (n,), (N,)
-        Scores of labeled positives and of unlabeled rows.
-    prior : float, optional
-        The share of positives among the unlabeled rows.
-
-    Returns
-    -------
-    float
-        One of the scores, or just below all of them.
 
     Examples
     --------

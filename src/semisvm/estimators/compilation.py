@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.decision import Target
-from semisvm.decision.audit import FEW_COPIES, resample, resampled_values
 from semisvm.dual import DualProblem
 from semisvm.dual.advance import PairwiseSteps, WorkingSets
 from semisvm.dual.host import SolverState
@@ -42,7 +40,7 @@ def compile_all() -> dict[str, float]:
 
     The first fit after an installation compiles what it uses, for a few seconds. This does it for
     all of them: rows of both precisions, dense, sparse and of whole numbers, both ways to advance,
-    scores of new rows, linear machines on sparse rows, values of resamples, and the trees of
+    scores of new rows, linear machines on sparse rows, and the trees of
     `AutoSVC`.
 
     Returns
@@ -92,11 +90,6 @@ def compile_all() -> dict[str, float]:
     with timed("passes over many rows"):
         for dtype in types:
             content_key(np.zeros((4, MANY_NUMBERS // 4 + 1), dtype=dtype))
-    with timed("values of resamples"):
-        is_positive = np.resize(sign > 0, FEW_COPIES // 100 + 1)
-        resampled_values(
-            is_positive.astype(np.float64), is_positive, resample(is_positive, 100, rng), Target()
-        )
     with timed("trees"):  # and more rows through them than NumPy sends
         codes = (sign > 0).astype(np.intp)
         trees, *_ = grow_forest(
