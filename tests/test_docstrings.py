@@ -78,9 +78,21 @@ def value_of(name):
 
 
 def defining_name(name):
-    """The name with the module that defines it."""
+    """The name with the module that defines it; a method without a docstring has that of the class
+    of ours which it overrides, as `help` shows it.
+    """
     value, method = value_of(name)
-    return ".".join(filter(None, [value.__module__, value.__qualname__, method]))
+    classes = value.__mro__ if method else ()
+    owner = next(
+        (
+            cls
+            for cls in classes
+            if cls.__module__.startswith("semisvm")
+            and getattr(vars(cls).get(method), "__doc__", "")
+        ),
+        value,
+    )
+    return ".".join(filter(None, [owner.__module__, owner.__qualname__, method]))
 
 
 def is_estimator(name):

@@ -53,14 +53,14 @@ def columns_of_words(X: Any) -> dict[Any, str | None]:
     if not is_frame(X) and not (isinstance(X, np.ndarray) and X.ndim == 2):
         return {}
     named = ((name, np.asarray(X[name])) for name in X.columns) if is_frame(X) else enumerate(X.T)
-    found: dict[Any, str | None] = {}
+    word_of: dict[Any, str | None] = {}
     for name, cells in named:
         word = next(
             (cell for cell in cells if isinstance(cell, str) and not _is_number(cell)), None
         )
         if word is not None or cells.dtype.kind in "mM":
-            found[name] = word
-    return found
+            word_of[name] = word
+    return word_of
 
 
 def _is_number(text: str) -> bool:

@@ -13,9 +13,6 @@ SHARE_OF_FREE_MEMORY = 0.5
 FREE_BYTES_IF_UNKNOWN = 2_000 * MEGABYTE
 
 
-# ---- memory ----
-
-
 def budget_bytes(cache_size: float | None) -> int:
     """Bytes that kernel rows may occupy: the user's megabytes, or by default a share of the free
     memory.

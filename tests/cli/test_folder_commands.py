@@ -342,7 +342,7 @@ def test_a_worker_that_is_killed_and_one_that_is_slow_change_nothing(
     killed, slowed = process_ids(cluster)
     passes = []
 
-    def kill_in_pass(self, function, *broadcast, sums=DaskRows._sum_over):
+    def kill_in_pass(self, function, *broadcast, sums=DaskRows.sum_over):
         passes.append(1)
         if len(passes) == 3:
             os.kill(killed, signal.SIGKILL)
@@ -356,7 +356,7 @@ def test_a_worker_that_is_killed_and_one_that_is_slow_change_nothing(
         is_over.wait(0.02)
 
     with meanwhile(hold_up), monkeypatch.context() as patch:
-        patch.setattr(DaskRows, "_sum_over", kill_in_pass)
+        patch.setattr(DaskRows, "sum_over", kill_in_pass)
         done, there = fit(capsys, folder, tmp_path / "there.skops", *words, "--dask", address)
     assert len(passes) > 3
     assert "read by 2 workers" in done.out
@@ -502,7 +502,7 @@ def test_a_lost_scheduler_ends_in_words(table, tmp_path, capsys, monkeypatch):
 
     passes = []
 
-    def lose(self, function, *broadcast, sums=FileRows._sum_over):
+    def lose(self, function, *broadcast, sums=FileRows.sum_over):
         passes.append(1)
         if len(passes) == 12:
             raise RowsLostError(
@@ -510,7 +510,7 @@ def test_a_lost_scheduler_ends_in_words(table, tmp_path, capsys, monkeypatch):
             )
         return sums(self, function, *broadcast)
 
-    monkeypatch.setattr(FileRows, "_sum_over", lose)
+    monkeypatch.setattr(FileRows, "sum_over", lose)
     command = ["fit", table[2], "--target", "kind", "--out", tmp_path / "m.skops", *TRANSDUCTIVE]
     done = run_command(capsys, *command)
     assert done.code == 2

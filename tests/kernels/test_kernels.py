@@ -14,7 +14,7 @@ from oracles import as_dense, naive_kernel
 from semisvm import kernels
 from semisvm.dual import DualProblem, solve
 from semisvm.estimators.classifier import pick_rows
-from semisvm.kernels import kernel_rows, make_formula, panel_source, scores_of_new_rows
+from semisvm.kernels import kernel_rows, make_formula, panel_source, scores_of_new_rows, sources
 from semisvm.kernels.compiled import rbf_of_dot_rows
 from semisvm.kernels.intrinsics import has_products_of_bytes
 from semisvm.kernels.rows import CachedRows, GivenRows
@@ -617,3 +617,16 @@ def test_rows_picked_when_they_are_scored_have_the_scores_of_picked_ones(form):
     if form is np.asarray:
         later.write(slice(5, 9), out := np.empty((4, 4)))
         assert np.array_equal(out, X[rows[5:9]])
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_products_of_sparse_rows_are_those_of_scipy_to_the_last_bit(monkeypatch, is_large):
+    monkeypatch.setattr(sources, "WORTH_OWN_PRODUCT", 0 if is_large else np.inf)
+    X, Z = (
+        sparse.random(n, 30, density, format="csr", random_state=n)
+        for n, density in ((37, 0.3), (50, 0.6))
+    )
+    X.data[X.indptr[3] : X.indptr[4]] = 0.0
+    products = sources.sparse_products(X, Z)
+    assert_array_equal(products, (X @ Z.T).toarray())
+    assert_allclose(products, X.toarray() @ Z.toarray().T, atol=1e-12)

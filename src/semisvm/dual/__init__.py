@@ -165,7 +165,8 @@ def solve_many(
     first = problems[0]
     place = _place_of(first.kernel, device)
     can_share_batch = (
-        one.kernel is first.kernel and _are_equal(one.row, first.row) for one in problems
+        problem.kernel is first.kernel and _are_equal(problem.row, first.row)
+        for problem in problems
     )
     if place != "cpu" and all(can_share_batch):
         limits: dict[str, Any] = {
@@ -177,20 +178,17 @@ def solve_many(
         return _solve_on_device(problems, starts, place, **limits)
     deadline = None if time_limit is None else time.perf_counter() + time_limit
     shared: dict[str, Any] = {"tol": tol, "device": device, "callback": callback}
-    found: list[DualSolution] = []
+    solutions: list[DualSolution] = []
     ended = None
     for problem, start in zip(problems, starts, strict=True):
         left = None if deadline is None else deadline - time.perf_counter()
         if ended is None:
-            found.append(solve(problem, start, max_iter=max_iter, time_limit=left, **shared))
-            ended = (
-                found[-1].status
-                if found[-1].status in (Status.INTERRUPTED, Status.STOPPED)
-                else None
-            )
+            solutions.append(solve(problem, start, max_iter=max_iter, time_limit=left, **shared))
+            status = solutions[-1].status
+            ended = status if status in (Status.INTERRUPTED, Status.STOPPED) else None
         else:
-            found.append(replace(solve(problem, start, max_iter=0, **shared), status=ended))
-    return found
+            solutions.append(replace(solve(problem, start, max_iter=0, **shared), status=ended))
+    return solutions
 
 
 def _check_tol(tol: float) -> None:

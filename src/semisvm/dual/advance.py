@@ -73,9 +73,8 @@ MOST_FREE = 256  # with more free variables, exact steps would take longer than 
 MOST_UNCLIPPED = 5  # steps that end inside all boxes, before pairwise steps go on
 SET_ASIDE = 0.1  # a difference of gradients below this share of tol is not worth another step
 ROWS_PER_PRODUCT = 256  # kernel rows whose absolute values are copied at a time
-EXACT_AFTER = (
-    20_000  # pairwise steps before the first exact ones, and between two sequences of them
-)
+# Pairwise steps before the first exact ones, and between two sequences of them.
+EXACT_AFTER = 20_000
 NO_CURVATURE = 1e-13  # eigenvalues below this share of the largest, per variable, are rounding
 ROUNDING_OF_SUMS = 2.0**-52
 SHARE_OF_MARGIN = 0.01  # scores that are not known to this share of the margin are not worth having
@@ -104,9 +103,8 @@ class PairwiseSteps:
         state, kernel = self.state, self.state.kernel
         may_rise = state.beta < state.upper
         may_fall = state.beta > state.lower
-        can_move = (may_rise | may_fall).any(
-            axis=0
-        )  # rows whose boxes have width 0 are never needed
+        # Rows whose boxes have width 0 are never needed.
+        can_move = (may_rise | may_fall).any(axis=0)
         n_missing = int((kernel.slot[can_move] < 0).sum())
         if n_missing == 0:
             return True
@@ -118,10 +116,9 @@ class PairwiseSteps:
             return True
         rising = np.where(may_rise, state.gradient, np.inf)
         falling = np.where(may_fall, state.gradient, -np.inf)
-        violation_up = (falling.max() - rising).max(
-            axis=0
-        )  # how much each row's variables would gain by rising,
-        violation_down = (falling - rising.min()).max(axis=0)  # and by falling
+        # How much the variables of each row would gain by rising, and by falling.
+        violation_up = (falling.max() - rising).max(axis=0)
+        violation_down = (falling - rising.min()).max(axis=0)
         n_held = kernel.n_rows - int((kernel.slot < 0).sum())
         size = min(max(FIRST_BATCH, int(BATCH_GROWTH * n_held)), kernel.capacity // 2)
         rows = np.union1d(
@@ -367,14 +364,14 @@ class ExactSteps:
             n_unclipped += length == longest
             state.n_iter += 1
             free = free[(moved > low[free]) & (moved < high[free])]
-        found = state.beta.copy()
+        minimum = state.beta.copy()
         if len(
             beta
         ):  # what rounding added to the sum is taken from the variable that has most room for it
             most = int(np.argmax(np.minimum(beta - low, high - beta)))
             beta[most] = np.clip(beta[most] - (beta - before).sum(), low[most], high[most])
-            found[at] = beta
-        return found
+            minimum[at] = beta
+        return minimum
 
 
 def _best_direction(

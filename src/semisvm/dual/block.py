@@ -45,9 +45,8 @@ STEPS_PER_BLOCK = 4096  # most steps in one block
 STEPS_PER_LOOK = 4  # outer steps between two looks of the host,
 LOOKS_BEHIND = 1  # and how many of them the device may be ahead
 STALLED = 3  # a state that the host sets, in addition to those of `block_kernel`
-BLOCK_STALLED_DECREASE = (
-    1e-14  # of the objective, relative: less is no progress, over as many steps as variables
-)
+# Of the objective, relative: less is no progress, over as many steps as variables.
+BLOCK_STALLED_DECREASE = 1e-14
 OUTER_STEPS_TO_STALL = 400  # or over so many outer steps
 MOST_CERTIFICATES = 5  # how often the gap may turn out larger on scores that were computed again
 

@@ -42,9 +42,8 @@ _CONVERGED = tl.constexpr(CONVERGED)
 _MAX_ITER = tl.constexpr(MAX_ITER)
 _LARGEST = tl.constexpr(0x7FFFFFFFFFFFFFFF)
 _STEPS_BETWEEN_LOOKS = tl.constexpr(4)
-_LEAST_CURVATURE = tl.constexpr(
-    1e-12
-)  # in units of the diagonal: such directions are followed to the box
+# In units of the diagonal: such directions are followed to the box.
+_LEAST_CURVATURE = tl.constexpr(1e-12)
 
 
 @triton.jit

@@ -316,9 +316,8 @@ class SolverState:
             before = self.beta.copy(), self.gradient.copy()
             self.step(POLISHED_GAP, min(max_iter, self.n_iter + STEPS_TO_POLISH))
             if not self.survey() < POLISHED_GAP:
-                self.beta[:], self.gradient[:] = (
-                    before  # the gap may rise on its way: keep the state below tol
-                )
+                # The gap may rise on its way: keep the state below tol.
+                self.beta[:], self.gradient[:] = before
 
     def refresh(self) -> None:
         """Recompute the gradient from the coefficients."""

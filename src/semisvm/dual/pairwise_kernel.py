@@ -26,15 +26,13 @@ from semisvm.kernels.intrinsics import bits_of, float_of_key, key_of_float, larg
 RISE, FALL = 1, 2
 PASS_BLOCK = 256  # gradient entries per block
 VIOLATION_BINS = 1024  # of violations, when a working set is chosen
-LEAST_CURVATURE = (
-    1e-12  # as in LIBSVM: directions of zero or negative curvature are followed to the box
-)
+# As in LIBSVM: directions of zero or negative curvature are followed to the box.
+LEAST_CURVATURE = 1e-12
 # in choosing a partner, so that float32 does not overflow: beyond, the largest slope is taken
 MOST_CURVATURE = 1e30
 _MAGNITUDE = np.int64(2**63 - 1)
-_EXPONENT = np.int64(
-    0x7FF0000000000000
-)  # all of its bits are set in infinity and in what is no number
+# All of its bits are set in infinity and in what is no number.
+_EXPONENT = np.int64(0x7FF0000000000000)
 
 
 @jit
@@ -234,9 +232,8 @@ def worst_violators(gradient, beta, lower, upper, is_member, lowest, highest, to
         sides, (share, min(n_falling, count - share)), strict=True
     ):
         last, left = _last_bin(in_bin, wanted)
-        least = edge + max(
-            tol, (last - 1) / scale
-        )  # what is below is in an earlier bin, however it is rounded
+        # What is below is in an earlier bin, however it is rounded.
+        least = edge + max(tol, (last - 1) / scale)
         mark_violators(
             gradient,
             beta,

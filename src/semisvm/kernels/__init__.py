@@ -37,17 +37,15 @@ PANEL_PAYS_BELOW_SHARE = 0.5
 # panel is used only for rows that are nearly empty.
 PANEL_PAYS_BELOW_SHARE_UNFUSED = 0.1
 FEW_VALUES = 4_000_000  # of a dense kernel matrix: BLAS is as fast, and panels need not be compiled
-LARGEST_FLOAT32 = (
-    1e30  # of a given matrix: the solver adds several values, which must be finite too
-)
+# Of a given matrix: the solver adds several values, which must be finite too.
+LARGEST_FLOAT32 = 1e30
 SCORED_BYTES = 64_000_000  # of kernel values per block
 # features up to which one compiled pass is faster than a matrix product followed by an exponential
 SHORT_ROW = 64
 SHORT_ROWS_AT_ONCE = 128 * 256  # of them, at most, are scored by one call
 WORTH_COMPILING = 1_000_000  # kernel values; for fewer, loading the compiled code would take longer
-DEVICE_PAYS_FROM_VALUES = (
-    1 << 20
-)  # kernel values; fewer are computed on the host before the data has been transferred
+# Kernel values; fewer are computed on the host before the data has been transferred.
+DEVICE_PAYS_FROM_VALUES = 1 << 20
 
 
 def kernel_rows(

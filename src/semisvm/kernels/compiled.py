@@ -19,9 +19,9 @@ from semisvm.kernels.formula import DOT_FORMULAS
 from semisvm.kernels.intrinsics import PANEL_WIDTH, bits_of, larger, next_piece, provide, smaller
 
 SCANNED_ROWS = 256  # rows per piece of a pass over the data
-LARGE_PAGE = (
-    1 << 21
-)  # bytes that the system may provide at once where memory is written for the first time
+MULTIPLIED_ROWS = 16  # rows per piece of a product of sparse matrices
+# Bytes that the system may provide at once where memory is written for the first time.
+LARGE_PAGE = 1 << 21
 _RBF, _POLY, _SIGMOID = (DOT_FORMULAS.index(name) for name in ("rbf", "poly", "sigmoid"))
 
 _LOG2_E = 1.4426950408889634
@@ -123,9 +123,8 @@ def _compile_finish_rbf(dots, i, squares, square, gamma):
         for j in range(np.uint64(dots.shape[1])):
             distance = larger(square + squares[j] - float32(2) * dots[i, j], float32(0))
             t = larger(scale * distance, float32(-126))
-            whole = np.floor(
-                t + float32(0.5)
-            )  # a float32: math.floor would give an integer of 64 bits
+            # A float32: math.floor would give an integer of 64 bits.
+            whole = np.floor(t + float32(0.5))
             part = t - whole
             value = float32(1.5461445e-4)
             value = value * part + float32(1.3400428e-3)
@@ -247,6 +246,22 @@ def fill_csr(counter, X, indptr, indices, data):
                     indices[at], data[at] = k, X[i, k]
                     at += 1
         start = SCANNED_ROWS * next_piece(counter)
+
+
+@partial(jit, fastmath=False)  # the sums of SciPy to the last bit
+def multiply_sparse(counter, data, indices, indptr, data_T, indices_T, indptr_T, products):
+    """products[i, j] += <x_i, z_j>, of rows x in CSR form and of rows z in CSC form, "_T"."""
+    n = products.shape[0]
+    start = MULTIPLIED_ROWS * next_piece(counter)
+    while start < n:
+        for i in range(start, smaller(start + MULTIPLIED_ROWS, n)):
+            row = np.uint64(i)
+            for k in range(indptr[i], indptr[i + 1]):
+                x = data[k]
+                feature = indices[k]
+                for m in range(indptr_T[feature], indptr_T[feature + 1]):
+                    products[row, np.uint64(indices_T[m])] += x * data_T[m]
+        start = MULTIPLIED_ROWS * next_piece(counter)
 
 
 @jit

@@ -37,9 +37,8 @@ from semisvm.kernels.intrinsics import (
     sum_terms,
 )
 
-GRAM_PART = (
-    256  # positions per piece of a Gram matrix: fewer, and laying out their panel costs too much
-)
+# Positions per piece of a Gram matrix: fewer, and laying out their panel costs too much.
+GRAM_PART = 256
 # from one number in so many on, setting a whole panel to 0 is faster than its numbers one by one
 WORTH_FILLING = 8
 TILE_HEIGHT = 64  # of which so many at a time are written, from the first-level cache
@@ -159,13 +158,12 @@ def make_kernel_rows(counter, values, slots, rows, pairs, source, scratch):
             dots_of_pair(sums, panel, pairs, p)
             for r in range(2 * p, smaller(2 * p + 2, rows.shape[0])):
                 row = rows[r]
-                own = np.uint64(r - 2 * p)
-                finish_dots(sums, own, panel_squares, squares[row], formula)
+                side = np.uint64(r - 2 * p)
+                finish_dots(sums, side, panel_squares, squares[row], formula)
                 if start <= row < stop:
-                    sums[own, row - start] = diagonal[
-                        row
-                    ]  # rounding of |x|^2 + |x|^2 - 2<x, x> is largest there
-                _store(values, slots[r], sums, own, start, stop - start)
+                    # Rounding of |x|^2 + |x|^2 - 2<x, x> is largest there.
+                    sums[side, row - start] = diagonal[row]
+                _store(values, slots[r], sums, side, start, stop - start)
         _clear(panel, indptr, indices, start, stop)
         start = PANEL_WIDTH * next_piece(counter)
 
@@ -204,14 +202,14 @@ def spread_moves(
                 for r in range(2 * p, smaller(2 * p + 2, rows.shape[0])):
                     row = rows[r]
                     move = moves[r]
-                    own = np.uint64(r - 2 * p)
-                    finish_dots(sums, own, panel_squares, squares[row], formula)
+                    side = np.uint64(r - 2 * p)
+                    finish_dots(sums, side, panel_squares, squares[row], formula)
                     if first <= row < last:
-                        sums[own, row - first] = diagonal[row]
+                        sums[side, row - first] = diagonal[row]
                     for b in range(PANEL_WIDTH):
-                        part[b] += move * np.float64(sums[own, b])
+                        part[b] += move * np.float64(sums[side, b])
                     if slots[r] >= 0:
-                        _store(values, slots[r], sums, own, first, last - first)
+                        _store(values, slots[r], sums, side, first, last - first)
             for b in range(PANEL_WIDTH):
                 total[np.uint64(first - start + b)] = part[b]
             _clear(panel, indptr, indices, first, last)
@@ -221,11 +219,11 @@ def spread_moves(
 
 
 @jit_part
-def _store(values, slot, sums, own, start, size):
-    """values[slot, start : start + size] = sums[own]."""
+def _store(values, slot, sums, side, start, size):
+    """values[slot, start : start + size] = sums[side]."""
     slot = np.uint64(slot)
     for b in range(size):
-        values[slot, np.uint64(start + b)] = sums[own, b]
+        values[slot, np.uint64(start + b)] = sums[side, b]
 
 
 @jit
@@ -265,12 +263,12 @@ def fill_gram(counter, G, order, n_known, row, pairs, source, scratch):
                     dots_of_pair(sums, panel, pairs, p)
                     for w in range(2 * p, smaller(2 * p + 2, stop)):
                         i = row[order[w]]
-                        own = np.uint64(w - 2 * p)
+                        side = np.uint64(w - 2 * p)
                         to = np.uint64(w - start)
-                        finish_dots(sums, own, panel_squares, squares[i], formula)
+                        finish_dots(sums, side, panel_squares, squares[i], formula)
                         value = diagonal[i]
                         for b in range(PANEL_WIDTH):
-                            tile[to, b] = value if panel_rows[b] == i else sums[own, b]
+                            tile[to, b] = value if panel_rows[b] == i else sums[side, b]
                 _write_tile(G, tile, order, first, last, start, stop)
             for b in range(last - first):
                 i = panel_rows[b]

@@ -90,9 +90,8 @@ class LateInterrupts:
         if self.n_holds == 0:
             for number in (signal.SIGTERM, signal.SIGINT):
                 handler = signal.getsignal(number)
-                if (
-                    callable(handler) and handler != self._note
-                ):  # it is still there if a `release` was cut off
+                # It is still there if a `release` was cut off.
+                if callable(handler) and handler != self._note:
                     self.handlers[number] = handler
                     signal.signal(number, self._note)
         self.n_holds += 1

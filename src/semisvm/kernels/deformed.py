@@ -60,9 +60,8 @@ FEWEST_STEPS = 10  # before the deadline: a kernel of fewer is too rough to be u
 FEWEST_COLUMNS = 32  # a product of K with fewer columns takes as long: it waits for K to be read
 ROWS_PER_PART = 512  # or columns, between two looks at the clock
 NEVER = math.inf  # a deadline
-SECONDS_TO_INVERT = (
-    4e-11  # a matrix, times its rows to the third power, expected of one core; factors take less
-)
+# Expected of one core to invert a matrix, times its rows cubed; factors take less.
+SECONDS_TO_INVERT = 4e-11
 
 
 @dataclass(frozen=True)
@@ -109,14 +108,13 @@ def deform(
         return _by_conjugate_gradients(
             _Product(kernel, budget, deadline), L, columns, tol, MOST_STEPS
         )
-    steps_of_factors = n // (
-        (6 if has_root else 3) * max(len(columns), FEWEST_COLUMNS)
-    )  # so many cost as much
+    # Steps of conjugate gradients that cost as much as the factors.
+    steps_of_factors = n // ((6 if has_root else 3) * max(len(columns), FEWEST_COLUMNS))
     if steps_of_factors > OFTEN_STEPS:
         times_K = _Product(kernel, budget, deadline)
-        found = _by_conjugate_gradients(times_K, L, columns, tol, steps_of_factors, FAR_TOO_MANY)
-        if found.residual <= tol or time.perf_counter() >= deadline:
-            return found
+        solution = _by_conjugate_gradients(times_K, L, columns, tol, steps_of_factors, FAR_TOO_MANY)
+        if solution.residual <= tol or time.perf_counter() >= deadline:
+            return solution
     by_root = (
         None if penalty.root is None else _by_cholesky(kernel, penalty.root, columns, deadline)
     )

@@ -29,10 +29,9 @@ from semisvm.memory import budget_bytes, free_bytes
 SHARE_OF_DEVICE_MEMORY = 0.8  # of what is free: products and solvers need the rest
 DEVICE_ROWS_PER_WRITE = 512
 STRIDE_MULTIPLE = 32  # numbers
-ROWS_OF_PROGRAM, COLUMNS_OF_PROGRAM = (
-    32,
-    128,
-)  # kernel values that a program of `add_rows_on_device` works on at a time
+# Kernel values that a program of `add_rows_on_device` works on at a time.
+ROWS_OF_PROGRAM = 32
+COLUMNS_OF_PROGRAM = 128
 
 
 class DeviceRows:
@@ -82,9 +81,8 @@ class DeviceRows:
         """
         n_problems = len(coefficients)
         rows = self.each_row
-        if (
-            self.is_whole and n_problems > 1
-        ):  # one launch, in which rows with coefficient 0 are not read
+        # One launch, in which rows with coefficient 0 are not read.
+        if self.is_whole and n_problems > 1:
             state = torch.zeros(n_problems, dtype=torch.int32, device=self.device)
             place = rows.expand(n_problems, -1).contiguous()
             self.add_to_scores(self.stored, place, coefficients, scores, state, n_problems)

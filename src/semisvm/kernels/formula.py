@@ -28,32 +28,10 @@ WITH_GAMMA = ("rbf", "poly", "sigmoid")
 
 @dataclass(frozen=True)
 class Formula:
-    """A kernel whose parameters are settled.
+    """A kernel whose parameters are numbers; `make_formula` settles them on the data.
 
-    Parameters
-    ----------
-    name : str
-        "linear", "rbf", "poly", "sigmoid", "precomputed", or "callable".
-    gamma : float, default=1.0
-        Scale of "rbf", "poly" and "sigmoid", a number.
-    coef0 : float, default=0.0
-        Constant term of "poly" and "sigmoid".
-    degree : float, default=3
-        Degree of "poly".
-    function : callable, default=None
-        The user's own kernel: function(left, right) returns the kernel values between two blocks of
-        rows.
-
-    See Also
-    --------
-    make_formula : Make a formula from the parameters of an estimator.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.kernels.formula import Formula
-    >>> Formula("rbf", gamma=0.5).diagonal(np.array([1.0, 4.0]))
-    array([1., 1.])
+    `name` is one of KERNEL_NAMES, or "callable" for the user's own `function` of two blocks of
+    rows.
     """
 
     name: str
@@ -63,19 +41,9 @@ class Formula:
     function: Callable[..., Any] | None = None
 
     def finish(self, dots: np.ndarray, squares_left: Any, squares_right: Any) -> np.ndarray:
-        """Turn dot products into kernel values, in place.
+        """Turn dot products, (n_left, n_right), into kernel values in place, and return them.
 
-        Parameters
-        ----------
-        dots : ndarray of shape (n_left, n_right)
-            The dot products; overwritten.
-        squares_left, squares_right : ndarray of shape (n_left,) and (n_right,), or None
-            Squared norms of the rows, needed by the rbf kernel only.
-
-        Returns
-        -------
-        ndarray of shape (n_left, n_right)
-            `dots`, which now holds the kernel values.
+        The squared norms of the rows are needed by the rbf kernel only.
         """
         if self.name == "rbf":
             dots *= -2
@@ -94,18 +62,7 @@ class Formula:
         return dots
 
     def diagonal(self, squares: np.ndarray) -> np.ndarray:
-        """Return k(x, x) for rows of the given squared norms.
-
-        Parameters
-        ----------
-        squares : ndarray of shape (n,)
-            Squared norms.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            One kernel value per row.
-        """
+        """k(x, x) for rows of the given squared norms."""
         if self.name == "rbf":
             return np.ones_like(squares)
         return self.finish(squares[:, None].copy(), None, None)[:, 0]

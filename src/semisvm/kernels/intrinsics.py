@@ -20,9 +20,8 @@ from numba.extending import intrinsic
 
 PANEL_WIDTH = 128  # rows side by side: a whole number of vector registers on every machine
 VECTOR_BYTES = 64  # of one vector; where registers are shorter, the compiler splits it
-LOWER_BY_128 = np.uint32(0x80808080).view(
-    np.int32
-)  # exclusive or with it subtracts 128 from each byte of a word
+# Exclusive or with it subtracts 128 from each byte of a word.
+LOWER_BY_128 = np.uint32(0x80808080).view(np.int32)
 
 _SAME_WIDTH = {
     types.float64: types.int64,
@@ -52,9 +51,8 @@ def _touch(_context, values, at):
         kind = ir.IntType(signature.args[0].dtype.bitwidth)
         there = builder.bitcast(builder.gep(data, [args[1]]), kind.as_pointer())
         nothing = ir.Constant(kind, 0)
-        builder.cmpxchg(
-            there, nothing, nothing, "monotonic", "monotonic"
-        )  # 0 for 0: a write access all the same
+        # 0 for 0: a write access all the same.
+        builder.cmpxchg(there, nothing, nothing, "monotonic", "monotonic")
         return context.get_dummy_value()
 
     return types.void(values, types.int64), generate

@@ -7,9 +7,7 @@ problem of a sequence finds them. `GivenRows` are those of a matrix that is alre
 `device_rows.DeviceRows` are on a device.
 """
 
-import inspect
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,8 +15,6 @@ from semisvm.kernels.sources import KernelSource, MatrixSource, spread_rows
 
 LEAST_CAPACITY = 8  # with fewer rows in memory the solver would make rows again for every step
 ROWS_PER_WRITE = 512  # enough for products at full speed, few enough to react to Ctrl-C
-
-Class = TypeVar("Class", bound=type)
 
 
 class KernelRows(Protocol):
@@ -101,78 +97,19 @@ class KernelRows(Protocol):
         """
 
 
-def documented_by(protocol: type) -> Callable[[Class], Class]:
-    """Give the methods of a class the sections that the protocol's docstrings have; the first
-    line stays their own.
-    """
-
-    def fill(cls: Class) -> Class:
-        for name, method in vars(cls).items():
-            _, _, sections = (inspect.getdoc(getattr(protocol, name, None)) or "").partition("\n\n")
-            if (
-                inspect.isfunction(method)
-                and not name.startswith("_")
-                and method.__doc__
-                and sections
-            ):
-                method.__doc__ = f"{method.__doc__}\n\n{sections}\n"
-        return cls
-
-    return fill
-
-
-@documented_by(KernelRows)
 class CachedRows:
-    """Kernel rows that are made on demand and kept under a memory budget.
+    """Kernel rows that are made on demand by a source and kept under a budget of bytes.
 
-    Parameters
-    ----------
-    source : KernelSource
-        Makes the rows.
-    budget : int
-        Bytes that the rows may occupy. At least 8 rows are kept whatever the budget.
-    is_frugal : bool, default=False
-        Whether the rows serve a single solve. The solver may then overwrite rows it no longer needs
-        before it takes more memory. Otherwise rows are kept while there is room, for the problems
-        that follow.
+    At least 8 rows are kept whatever the budget. `is_frugal` rows serve a single solve, which may
+    overwrite rows it no longer needs before it takes more memory. Otherwise rows are kept while
+    there is room, for the problems that follow.
 
-    Attributes
-    ----------
-    n_rows : int
-        Number of data rows, n.
-    dtype : numpy.dtype
-        Float type of the kernel values.
-    diagonal : ndarray of shape (n_rows,)
-        The values k(x_i, x_i).
-    capacity : int
-        Number of rows that fit the budget.
-    values : ndarray of shape (capacity, n_rows)
-        The rows in memory.
-    slot : ndarray of int of shape (n_rows,)
-        Where each row is in `values`, -1 if it is not in memory.
-    owner : ndarray of int of shape (capacity,)
-        The data row in each slot, -1 if the slot is free.
-    last_used : ndarray of int of shape (capacity,)
-        Clock at which each slot was last used.
-    clock : int
-        Advanced by the solver.
-    n_made, n_evicted : int
-        How many rows were made, and how many were evicted, so far.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.kernels import kernel_rows, make_formula
-    >>> X = np.array([[0.0], [1.0], [3.0]])
-    >>> rows = kernel_rows(X, make_formula("linear", X))
-    >>> rows.require(np.array([2]))
-    >>> rows.is_present
-    array([False, False,  True])
-    >>> rows.fetch(np.array([1, 2]))
-    array([[0., 1., 3.],
-           [0., 3., 9.]], dtype=float32)
-    >>> rows.times(np.array([1.0, 0.0, 1.0]))
-    array([0., 3., 9.])
+    values      (capacity, n_rows) the rows in memory
+    slot        (n_rows,) where each row is in `values`, -1 if it is not in memory
+    owner       (capacity,) the data row in each slot, -1 if the slot is free
+    last_used   (capacity,) the clock at which each slot was last used
+    clock       advanced by the solver
+    n_made, n_evicted   how many rows were made, and how many were evicted, so far
     """
 
     home = "cpu"
@@ -226,14 +163,8 @@ class CachedRows:
             self._own(slots[part], missing[part])
 
     def release(self, rows: np.ndarray, count: int) -> None:
-        """Evict the rows among these that were used longest ago; their memory is written next.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Indices of data rows.
-        count : int
-            How many of them to evict.
+        """Evict those `count` of the given rows that were used longest ago; their memory is written
+        next.
         """
         slots = self.slot[rows[self.slot[rows] >= 0]]
         oldest = slots[np.argsort(self.last_used[slots], kind="stable")[:count]]
@@ -257,49 +188,25 @@ class CachedRows:
         scores = np.zeros(self.n_rows)
         if len(used) == 0:
             return scores
-        if (
-            len(absent)
-            and (rest := self.source.weighted_sum(absent, coefficients[absent])) is not None
-        ):
-            spread_rows(scores, self.values, self.slot[present], coefficients[present])
+        stored = self.slot[present], coefficients[present]
+        made = absent, coefficients[absent]
+        rest = self.source.weighted_sum(*made) if len(absent) else None
+        if rest is not None:
+            spread_rows(scores, self.values, *stored)
             return scores + rest
         nowhere = np.full(len(absent), -1)
-        stored = self.slot[present], coefficients[present]
-        self.source.spread(scores, self.values, *stored, nowhere, absent, coefficients[absent])
+        self.source.spread(scores, self.values, *stored, nowhere, *made)
         return scores
 
     def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Return kernel values between a few rows and a few columns, made without whole rows.
-
-        Parameters
-        ----------
-        rows, columns : ndarray of int
-            Indices of data rows.
-
-        Returns
-        -------
-        ndarray of shape (len(rows), len(columns))
-            K[rows][:, columns].
-        """
+        """Kernel values K[rows][:, columns] of a few rows and columns, made without whole rows."""
         return self.source.between(rows, columns)
 
     def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
-        """Return the change of K @ coefficients when the coefficients of some rows move, on every
-        core.
+        """Return moves @ K[rows] in float64, on every core: the change of K @ coefficients when the
+        coefficients of some rows, each given once, move.
 
-        Parameters
-        ----------
-        rows : ndarray of int of shape (m,)
-            Data rows, each once.
-        moves : ndarray of shape (m,)
-            By how much their coefficients move.
-        is_kept : ndarray of bool of shape (m,)
-            Which rows to keep in memory, if they have to be made and there is room.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            moves @ K[rows], in float64.
+        Rows in `is_kept` (m,) stay in memory, if they have to be made and there is room.
         """
         is_stored = self.slot[rows] >= 0
         stored = self.slot[rows[is_stored]]
@@ -337,20 +244,8 @@ class CachedRows:
 
 
 class GivenRows(CachedRows):
-    """The rows of a kernel matrix that is already in memory: all present, none ever evicted,
-    nothing copied.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_rows, n_rows)
-        The kernel matrix, C-contiguous, in float32 or float64. It is the attribute `values`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.kernels.rows import GivenRows
-    >>> GivenRows(np.array([[2.0, 1.0], [1.0, 3.0]])).times(np.array([1.0, -1.0]))
-    array([ 1., -2.])
+    """The rows of a kernel matrix that is already in memory, in float32 or float64 and C order: all
+    present, none ever evicted, nothing copied.
     """
 
     def __init__(self, K: np.ndarray):

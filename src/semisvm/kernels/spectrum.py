@@ -211,9 +211,9 @@ def largest_eigenpairs(
     if device != "cpu":
         from semisvm.kernels.torch_source import eigenpairs_on_device
 
-        found = eigenpairs_on_device(matrix, n_vectors, device)
-        if found is not None:
-            return found
+        pairs = eigenpairs_on_device(matrix, n_vectors, device)
+        if pairs is not None:
+            return pairs
     is_few = n_vectors <= FEW_VECTORS and n > 10 * FEW_VECTORS
     if (is_few and not is_sparse_matrix(matrix)) or (n > MOST_ROWS_EIGH and n > 4 * n_vectors):
         start = np.random.default_rng(0).standard_normal(n)

@@ -114,9 +114,8 @@ def scores_on_device(
     with current_device(place):
         support = TorchDataSource(support_vectors, formula, np.float32, place)
         weights = torch.from_numpy(np.ascontiguousarray(coefficients.T)).to(place)
-        step = max(
-            BAND, SCORED_ON_DEVICE // max(support.n_rows, 1)
-        )  # each part is one transfer from the host
+        # Each part is one transfer from the host.
+        step = max(BAND, SCORED_ON_DEVICE // max(support.n_rows, 1))
         part_of = (
             _staged(X, min(step, X.shape[0]), place) if isinstance(X, PickedRows) else X.__getitem__
         )
@@ -184,9 +183,8 @@ class TorchDataSource:
         new = new if self.center is None else new - self.center
         values = new.new_empty((len(new), self.n_rows))
         self._product(new, values)
-        rows = torch.full(
-            (len(new),), -1, dtype=torch.int64, device=new.device
-        )  # none of them is a data row
+        # None of them is a data row.
+        rows = torch.full((len(new),), -1, dtype=torch.int64, device=new.device)
         self._finish(values, rows, 0, (new * new).sum(dim=1))
         return values
 

@@ -24,44 +24,13 @@ from semisvm.kernels.sources import KernelSource
 class VirtualRows(CachedRows):
     """The rows of a kernel, or some of them, followed by weighted means of its rows.
 
-    Memory holds as many data rows as that of `kernel` does, and the means.
+    weights    (m, n) or (n,), how much of each data row goes into each mean
+    products   (m, n), weights @ K, if it is known: computing it takes every row of non-zero weight
+    rows       (l,) the data rows before the means; all n by default
+    dtype      by default that of `kernel`; means of many rows may need more digits than rows
 
-    Parameters
-    ----------
-    kernel : KernelRows
-        Rows between the n data rows. Rows that it has in memory are copied, none is added to it.
-    weights : array-like of shape (m, n) or (n,)
-        How much of each data row goes into each mean.
-    products : ndarray of shape (m, n), default=None
-        weights @ K, if it is known already: computing it takes every row of non-zero weight.
-    rows : ndarray of int of shape (l,), default=None
-        The data rows before the means; all n by default.
-    dtype : data-type, default=None
-        Float type of the rows, by default that of `kernel`. Means of many rows may need more digits
-        than single rows.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (m, n)
-        As given.
-    home : str
-        Name of the device that holds the data rows; "cpu" for the host.
-
-    See Also
-    --------
-    CachedRows : The other attributes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.kernels import kernel_rows, make_formula
-    >>> from semisvm.kernels.virtual import VirtualRows
-    >>> X = np.array([[0.0], [1.0], [5.0]])
-    >>> rows = VirtualRows(kernel_rows(X, make_formula("linear", X)), np.full(3, 1 / 3))
-    >>> rows.fetch(np.array([3])).round(3)  # the mean of the rows is 2
-    array([[ 0.,  2., 10.,  4.]], dtype=float32)
-    >>> rows.fold(np.array([0.0, 0.0, 1.0, 3.0]))
-    array([1., 1., 2.])
+    Memory holds as many data rows as that of `kernel` does, and the means. Rows that `kernel` has
+    in memory are copied, none is added to it.
     """
 
     def __init__(

@@ -32,9 +32,8 @@ FEW_WIDE_ROWS = 1_000  # sparse or wide: Newton's method solves the systems of s
 FEW_DIGITS = 1e-4
 # epochs for each so many rows or features, the fewer: they cost as much as exact Newton steps
 SIZE_PER_EPOCH = 10
-FEWEST_SPARSE_EPOCHS = (
-    2_000  # for few features the passes of Newton steps take longer than their systems
-)
+# For few features the passes of Newton steps take longer than their systems.
+FEWEST_SPARSE_EPOCHS = 2_000
 MOST_IN_USE = 0.7  # where fewer rows have a price, they are solved apart from the others
 
 
@@ -137,15 +136,15 @@ def _solve_used(
             start,
             **{k: v[used] for k in ("beta", "values") if (v := getattr(start, k)) is not None},
         )
-    own = PrimalProblem(
+    used_problem = PrimalProblem(
         rows.select(used), GivenPrices(prices.positive[used], prices.negative[used]), problem.loss
     )
-    found = _solve(own, start, limits)
+    solution = _solve(used_problem, start, limits)
     beta = None
-    if found.beta is not None:
+    if solution.beta is not None:
         beta = np.zeros(rows.n_rows)
-        beta[used] = found.beta
-    return replace(found, values=rows.scores(found.w) + found.bias, beta=beta)
+        beta[used] = solution.beta
+    return replace(solution, values=rows.scores(solution.w) + solution.bias, beta=beta)
 
 
 def _solve(
@@ -170,17 +169,16 @@ def _solve(
 
     size = min(rows.n_rows, rows.n_features)
     budget = np.inf if size > MOST_EXACT else size / SIZE_PER_EPOCH
-    if (
-        isinstance(rows, MemoryRows) and rows.is_sparse
-    ):  # an epoch takes as long as the rows have numbers
+    # An epoch takes as long as the rows have numbers.
+    if isinstance(rows, MemoryRows) and rows.is_sparse:
         budget = max(
             budget * rows.n_rows * rows.n_features / max(rows.X.nnz, 1), FEWEST_SPARSE_EPOCHS
         )
-    found = solve_descent(problem, start, watcher, budget)
-    if found.status is not Status.STALLED:
-        return found
-    exact = solve_newton(problem, found, watcher, is_hard=True)
-    return replace(exact, seconds=found.seconds + exact.seconds)
+    solution = solve_descent(problem, start, watcher, budget)
+    if solution.status is not Status.STALLED:
+        return solution
+    exact = solve_newton(problem, solution, watcher, is_hard=True)
+    return replace(exact, seconds=solution.seconds + exact.seconds)
 
 
 def _solve_one_sided(problem: PrimalProblem, prices: GivenPrices) -> PrimalSolution:

@@ -15,9 +15,7 @@ pass reads them again, and a worker holds a few groups at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,9 +24,8 @@ from semisvm.errors import RowsLostError, counted
 from semisvm.kernels.threads import on_this_thread
 from semisvm.labels import Labels, encode
 from semisvm.matrices import is_sparse_matrix, stack_rows
-from semisvm.primal.problem import RowPart
 from semisvm.primal.ranks import count_bad_values
-from semisvm.primal.rows import MemoryRows, Rows
+from semisvm.primal.rows import MemoryRows, Rows, pick
 
 GROUP_BYTES = 64 << 20
 FAN_IN = 8
@@ -74,6 +71,8 @@ class DaskRows(Rows):
     """
 
     def __init__(self, X: Any, codes: Any = None, weight: Any = None):
+        from dask import delayed
+
         names = list(getattr(X, "columns", []))
         if names and all(isinstance(name, str) for name in names):
             self.feature_names = np.asarray(names, dtype=object)
@@ -82,20 +81,18 @@ class DaskRows(Rows):
         self.is_sparse = is_sparse_matrix(X._meta)
         self.nbytes = self.n_rows * self.n_features * X.dtype.itemsize
         heights = X.chunks[0]
-        columns = [X.to_delayed().ravel()]
-        for values in (codes, weight):
-            columns.append(_blocks_of(values, heights, self.n_rows))
+        columns = [
+            X.to_delayed().ravel().tolist(),
+            *(_blocks_of(values, heights, self.n_rows) for values in (codes, weight)),
+        ]
         ends = _group_ends(heights, self.n_features * X.dtype.itemsize)
-        starts = np.concatenate([[0], np.cumsum(heights)]).astype(int)
-        self.starts = [int(starts[first]) for first, _ in ends] + [self.n_rows]
-        self._groups = self._keep([self._group(columns, first, last) for first, last in ends])
-
-    @staticmethod
-    def _group(columns: Sequence[Any], first: int, last: int) -> Any:
-        from dask import delayed
-
+        self.starts = [sum(heights[:first]) for first, _ in ends] + [self.n_rows]
         make = delayed(_make_group, pure=False)
-        return make(*[None if blocks is None else list(blocks[first:last]) for blocks in columns])
+        groups = [
+            make(start, *(pick(blocks, slice(*span)) for blocks in columns))
+            for start, span in zip(self.starts, ends, strict=False)
+        ]
+        self._groups = self._keep(groups)
 
     def _keep(self, groups: list[Any]) -> list[Any]:
         """The groups, in the memory of the workers where there is room for them."""
@@ -106,30 +103,28 @@ class DaskRows(Rows):
         room = KEPT_SHARE * sum(worker["memory_limit"] or np.inf for worker in workers)
         return list(client.persist(groups)) if 0 < self.nbytes <= room else groups
 
-    def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
+    def sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
         from dask import delayed
 
-        shared = delayed(tuple, pure=False)(
-            broadcast
-        )  # one task that holds it: it is sent once, and made again
+        # One task that holds it: it is sent once, and made again.
+        shared = delayed(tuple, pure=False)(broadcast)
         take = delayed(_sum_group, pure=False)
-        add = delayed(_add_up, pure=False)
+        add = delayed(sum, pure=False)
         level = [take(group, function, shared) for group in self._groups]
         while len(level) > 1:
             level = [add(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
         return compute_on_cluster(level)[0]
 
-    def _map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
+    def map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
         from dask import delayed
 
         take = delayed(_map_group, pure=False)
-        groups = zip(self._groups, self.starts, strict=False)
-        for found in compute_on_cluster(
-            [take(group, start, function, broadcast) for group, start in groups]
+        for results in compute_on_cluster(
+            [take(group, function, broadcast) for group in self._groups]
         ):
-            yield from found
+            yield from results
 
-    def _sample(self, n: int, seed: int) -> MemoryRows:
+    def sample(self, n: int, seed: int) -> MemoryRows:
         from dask import delayed
 
         rows = self._draw(n, seed)
@@ -142,9 +137,10 @@ class DaskRows(Rows):
             )
             if last > first
         ]
-        found = compute_on_cluster(wanted)
+        samples = compute_on_cluster(wanted)
         X, codes, weight = (
-            None if parts[0] is None else _stack(list(parts)) for parts in zip(*found, strict=True)
+            None if parts[0] is None else _stack(list(parts))
+            for parts in zip(*samples, strict=True)
         )
         return MemoryRows(X, codes, weight, origin=rows)
 
@@ -161,7 +157,7 @@ def as_dask_array(X: Any) -> Any:
 
 
 def _blocks_of(values: Any, heights: tuple[int, ...], n_rows: int) -> Any:
-    """One delayed block of values for each block of rows; None where there are no values."""
+    """A list with a delayed block of values for each block of rows; None where there are none."""
     if values is None:
         return None
     import dask.array as da
@@ -172,13 +168,11 @@ def _blocks_of(values: Any, heights: tuple[int, ...], n_rows: int) -> Any:
             f"There are {n_rows:,} rows, but {values.shape[0]:,} codes or weights; give one per"
             " row."
         )
-    if is_dask(values):
-        return (
-            (values if values.chunks[0] == heights else values.rechunk((heights,)))
-            .to_delayed()
-            .ravel()
-        )
-    return da.from_array(values, chunks=(heights,)).to_delayed().ravel()
+    if not is_dask(values):
+        values = da.from_array(values, chunks=(heights,))
+    elif values.chunks[0] != heights:
+        values = values.rechunk((heights,))
+    return values.to_delayed().tolist()
 
 
 def _group_ends(heights: tuple[int, ...], row_bytes: int) -> list[tuple[int, int]]:
@@ -198,16 +192,15 @@ def _group_ends(heights: tuple[int, ...], row_bytes: int) -> list[tuple[int, int
 
 
 def _stack(blocks: list[Any]) -> Any:
-    if len(blocks) == 1:
-        return blocks[0]
-    return stack_rows(blocks)
+    return blocks[0] if len(blocks) == 1 else stack_rows(blocks)
 
 
-def _make_group(X: list[Any], codes: list[Any] | None, weight: list[Any] | None) -> MemoryRows:
-    """A task: the rows of some partitions."""
-    return MemoryRows(
-        _stack(X), *[None if blocks is None else _stack(blocks) for blocks in (codes, weight)]
-    )
+def _make_group(
+    start: int, X: list[Any], codes: list[Any] | None, weight: list[Any] | None
+) -> MemoryRows:
+    """A task: the rows of some partitions, of which the first is row `start` of all."""
+    parts = (None if blocks is None else _stack(blocks) for blocks in (codes, weight))
+    return MemoryRows(_stack(X), *parts, first=start)
 
 
 def _sum_group(
@@ -217,31 +210,16 @@ def _sum_group(
         return group.sum_over(function, *broadcast)
 
 
-def _add_up(values: list[np.ndarray]) -> np.ndarray:
-    total = values[0].copy()
-    for value in values[1:]:
-        total += value
-    return total
-
-
 def _map_group(
-    group: MemoryRows, start: int, function: Callable[..., Any], broadcast: tuple[Any, ...]
+    group: MemoryRows, function: Callable[..., Any], broadcast: tuple[Any, ...]
 ) -> list[Any]:
     with on_this_thread():
-        return list(group.map_over(partial(_call_moved, function, start), *broadcast))
-
-
-def _call_moved(function: Callable[..., Any], start: int, part: RowPart, *broadcast: Any) -> Any:
-    """Call a function with a part that says where it is among all rows, not where it is in its
-    group.
-    """
-    span = slice(part.span.start + start, part.span.stop + start)
-    return function(replace(part, span=span), *broadcast)
+        return list(group.map_over(function, *broadcast))
 
 
 def _take_rows(group: MemoryRows, rows: np.ndarray) -> tuple[Any, Any, Any]:
-    found = group.select(rows)
-    return found.X, found.codes, found.weight
+    taken = group.select(rows)
+    return taken.X, taken.codes, taken.weight
 
 
 def _current_client() -> Any:
@@ -331,10 +309,12 @@ def encode_dask(y: Any, unlabeled: Any) -> tuple[Labels, Any]:
     import pandas as pd
     from dask import delayed
 
-    found = compute_on_cluster(
+    labels_of_parts = compute_on_cluster(
         [delayed(pd.unique, pure=False)(block) for block in np.ravel(y.to_delayed())]
     )
-    distinct = pd.Index(pd.unique(np.concatenate([np.asarray(values) for values in found])))
+    distinct = pd.Index(
+        pd.unique(np.concatenate([np.asarray(values) for values in labels_of_parts]))
+    )
     labels = encode(distinct.to_numpy(), unlabeled=unlabeled)
     if hasattr(y, "to_dask_array"):
         return labels, y.map_partitions(_codes_of, distinct, labels.codes, meta=("codes", np.int64))
@@ -346,11 +326,11 @@ def encode_dask(y: Any, unlabeled: Any) -> tuple[Labels, Any]:
 def _codes_of(values: Any, distinct: Any, codes: np.ndarray) -> Any:
     import pandas as pd
 
-    found = codes[distinct.get_indexer(values)]
+    row_codes = codes[distinct.get_indexer(values)]
     return (
-        found
+        row_codes
         if isinstance(values, np.ndarray)
-        else pd.Series(found, index=values.index, name="codes")
+        else pd.Series(row_codes, index=values.index, name="codes")
     )
 
 

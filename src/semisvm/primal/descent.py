@@ -60,14 +60,15 @@ from semisvm.primal.compiled import (
 from semisvm.primal.problem import PrimalProblem, PrimalSolution, flat_arrays, relative_gap
 from semisvm.primal.rows import MemoryRows, prices_of_rows
 
-FIRST_CHECK, MOST_EPOCHS_BETWEEN = 4, 16
-EPOCHS_PER_MULTIPLIER = 5
-ORDER_SEED = 0
+# Epochs before the first certificate, and the most between two.
+FIRST_CHECK = 4
+MOST_EPOCHS_BETWEEN = 16
+EPOCHS_PER_MULTIPLIER = 5  # between two changes of the multiplier b
 MOST_BIAS_STEPS = 60
-POLISHED_TOL = 1e-5
-MOST_ON_MARGIN = 1_000
-MOST_REPAIRS = 12
-OFF_MARGIN = 1e-9
+POLISHED_TOL = 1e-5  # solves to a larger gap are not polished
+MOST_ON_MARGIN = 1_000  # rows on the margin, whose linear system is solved
+MOST_REPAIRS = 12  # rounds of the active-set method
+OFF_MARGIN = 1e-9  # relative: a piece this far off the margin, or off its box, is misplaced
 
 
 def solve_descent(
@@ -135,7 +136,7 @@ class _CoordinateDescent:
         return np.bincount(self.row, self.side * self.alpha, minlength=self.rows.n_rows)
 
     def run(self, watcher: Watcher, budget: float) -> Status:
-        rng = np.random.default_rng(ORDER_SEED)
+        rng = np.random.default_rng(0)
         order = np.arange(len(self.row), dtype=np.int32)
         n_active = len(order)
         next_check = FIRST_CHECK
@@ -216,10 +217,10 @@ class _CoordinateDescent:
         places = self.row + np.where(self.side > 0, 0, self.rows.n_rows)
         full[places] = self.alpha >= self.price
         on[places] = (self.alpha > 0) & (self.alpha < self.price)
-        found = polish(self.rows, self.p, self.q, on, full)
-        if found is None:
+        optimum = polish(self.rows, self.p, self.q, on, full)
+        if optimum is None:
             return
-        w, bias, bound = found
+        w, bias, bound = optimum
         self.bound = max(self.bound, bound)
         self._propose(w, bias, self.rows.scores(w))
 
@@ -325,16 +326,16 @@ def polish(
     n = len(p)
     side = np.repeat([1.0, -1.0], n)
     in_use = np.concatenate([p, q]) > 0
-    found = None
+    optimum = None
     for _ in range(MOST_REPAIRS):
         places = np.flatnonzero(on)
         if not 0 < len(places) <= MOST_ON_MARGIN:
-            return found
+            return optimum
         net = side * np.where(full, price, 0.0)
         v = rows.times(net[:n] + net[n:])
         answer = _on_margin(rows, places % n, side[places], v, net.sum())
         if answer is None:
-            return found
+            return optimum
         beta, w, bias = answer
         f = rows.scores(w) + bias
         short = 1.0 - side * np.concatenate([f, f])
@@ -344,14 +345,14 @@ def polish(
         joins = in_use & ~on & np.where(full, short < -OFF_MARGIN, short > OFF_MARGIN)
         if not is_low.any() and not is_high.any():
             bound = float(np.where(full, price, 0.0).sum() + alpha.sum() - 0.5 * (w @ w))
-            found = (w, bias, bound)
+            optimum = (w, bias, bound)
             if not joins.any():
-                return found
+                return optimum
         on[places[is_low | is_high]] = False
         full[places[is_high]] = True
         on |= joins
         full &= ~joins
-    return found
+    return optimum
 
 
 def _on_margin(
@@ -365,9 +366,8 @@ def _on_margin(
     K = as_dense(X @ X.T)
     system = np.ones((m + 1, m + 1))
     system[:m, :m] = K
-    system[np.arange(m), np.arange(m)] += 1e-13 * max(
-        float(K.trace()) / m, 1e-300
-    )  # rows may be equal
+    # Rows may be equal.
+    system[np.arange(m), np.arange(m)] += 1e-13 * max(float(K.trace()) / m, 1e-300)
     system[m, m] = 0.0
     right = np.append(side - X @ v, -total)
     # LAPACK itself: SciPy's `solve` warns of what is singular, and filters of warnings belong to

@@ -28,12 +28,11 @@ from scipy import sparse
 
 from semisvm.errors import fault
 from semisvm.matrices import stack_rows
-from semisvm.primal.rows import MemoryRows, Rows
+from semisvm.primal.rows import MemoryRows, Rows, pick
 
 BYTES_PER_CHUNK = 16_000_000
-ROWS_PER_DRAW = (
-    32  # neighbors that a sample takes together: so many times fewer places of the file are visited
-)
+# Neighbors that a sample takes together: as many times fewer places of the file are visited.
+ROWS_PER_DRAW = 32
 
 
 class ChunkedRows(Rows):
@@ -42,14 +41,14 @@ class ChunkedRows(Rows):
     @abc.abstractmethod
     def _chunks(self) -> Iterator[MemoryRows]: ...
 
-    def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
+    def sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
         total: Any = None
         for chunk in self._chunks():
             value = chunk.sum_over(function, *broadcast)
             total = value if total is None else total + value
         return total
 
-    def _map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
+    def map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
         for chunk in self._chunks():
             yield from chunk.map_over(function, *broadcast)
 
@@ -119,6 +118,7 @@ class FileRows(ChunkedRows):
         self.classes = classes
         self.feature_names = feature_names
         self._is_checked = False
+        self.scratch: ScratchFile | None = None  # set where the file is one
         # It depends on the file alone, as sums do.
         self._chunk_rows = max(BYTES_PER_CHUNK // max(self.n_features * self.dtype.itemsize, 1), 1)
 
@@ -140,128 +140,92 @@ class FileRows(ChunkedRows):
                 f"row {row + 1} holds a number that is not finite",
                 "Fill it in, or leave it out",
             )
-        codes, weight = (
-            None if one is None else one[start : start + n] for one in (self.codes, self.weight)
+        span = slice(start, start + n)
+        return MemoryRows(
+            X.reshape(n, self.n_features),
+            pick(self.codes, span),
+            pick(self.weight, span),
+            first=start,
         )
-        return MemoryRows(X.reshape(n, self.n_features), codes, weight, first=start)
 
-    def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
-        total = super()._sum_over(function, *broadcast)
+    def sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
+        total = super().sum_over(function, *broadcast)
         self._is_checked = True  # that all numbers are finite: the first pass looks at each
         return total
 
-    def _sample(self, n: int, seed: int) -> MemoryRows:
-        """Short runs of neighbors from random places, in the order of the file."""
+    def sample(self, n: int, seed: int) -> MemoryRows:
+        # Short runs of neighbors from random places, in the order of the file.
         n_runs = max(self.n_rows // ROWS_PER_DRAW, 1)
         rng = np.random.default_rng(seed)
         runs = np.sort(rng.choice(n_runs, min(max(n // ROWS_PER_DRAW, 1), n_runs), replace=False))
         with self.path.open("rb") as file:
             read = [self._read(file, int(run) * ROWS_PER_DRAW, ROWS_PER_DRAW) for run in runs]
         rows = np.concatenate([np.arange(part.first, part.first + part.n_rows) for part in read])
-        codes, weight = (None if one is None else one[rows] for one in (self.codes, self.weight))
-        return MemoryRows(np.concatenate([part.X for part in read]), codes, weight, origin=rows)
+        X = np.concatenate([part.X for part in read])
+        return MemoryRows(X, pick(self.codes, rows), pick(self.weight, rows), origin=rows)
 
 
 class ScratchFile:
-    """A file to write to that is deleted with this object, or with the rows that it was handed
-    over to.
-    """
+    """A temporary file that is deleted with this object, which its writer and its rows share."""
 
     def __init__(self, suffix: str, folder: str | Path | None = None):
         number, name = tempfile.mkstemp(prefix="semisvm-", suffix=suffix, dir=folder)
+        os.close(number)
         self.path = Path(name)
-        self._file = os.fdopen(number, "wb")
-        self._clean = weakref.finalize(self, _discard, self._file, self.path)
-
-    def _hand_over(self, rows: Rows) -> None:
-        self._clean.detach()
-        weakref.finalize(rows, _discard, self._file, self.path)
+        weakref.finalize(self, self.path.unlink, missing_ok=True)
 
 
-class ScratchWriter(ScratchFile):
-    """Writes rows, part by part, into a scratch file that is deleted with the `FileRows` that read
-    it.
-
-    Parameters
-    ----------
-    n_features : int
-        Number of columns.
-    folder : str or Path, default=None
-        Where the file is; by default the folder for temporary files.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.primal.files import ScratchWriter
-    >>> writer = ScratchWriter(2)
-    >>> writer.write(np.ones((3, 2)))
-    >>> writer.rows().n_rows
-    3
-    """
+class ScratchWriter:
+    """Writes rows, part by part, into a file that is deleted with the `FileRows` that read it."""
 
     def __init__(self, n_features: int, folder: str | Path | None = None):
-        super().__init__(".npy", folder)
+        self._scratch = ScratchFile(".npy", folder)
         self.n_features = n_features
         self.n_rows = 0
-        self._header_bytes = self._write_header()
+        self._write_header()
 
-    def _write_header(self) -> int:
-        self._file.seek(0)
-        # The number of rows is not known yet: numpy leaves room for it to grow.
+    def _write_header(self) -> None:
+        # The number of rows is not known at first: numpy leaves room for it to grow.
         header = {"descr": "<f4", "fortran_order": False, "shape": (self.n_rows, self.n_features)}
-        np.lib.format.write_array_header_1_0(self._file, header)
-        return self._file.tell()
+        with self._scratch.path.open("r+b") as file:
+            np.lib.format.write_array_header_1_0(file, header)
 
     def write(self, X: Any) -> None:
         """Append rows, (m, n_features), as float32."""
         with np.errstate(over="ignore"):  # what is not finite in float32 is refused when it is read
             rows = np.ascontiguousarray(X, dtype="<f4")
-        rows.tofile(self._file)
+        with self._scratch.path.open("ab") as file:
+            rows.tofile(file)
         self.n_rows += len(rows)
 
     def rows(self, **attributes: Any) -> FileRows:
         """End writing and return the rows, with `codes`, `weight`, `classes` and `feature_names` as
         given; the file lives as long as they do.
         """
-        if self._write_header() != self._header_bytes:
-            raise RuntimeError("The header of the scratch file has grown.")
-        self._file.close()
-        found = FileRows(self.path, **attributes)
-        self._hand_over(found)
-        return found
+        self._write_header()
+        rows = FileRows(self._scratch.path, **attributes)
+        rows.scratch = self._scratch
+        return rows
 
 
-class CsrScratchWriter(ScratchFile):
-    """Writes sparse rows, as `ScratchWriter` does dense ones, into a file that is deleted with its
-    `CsrFileRows`.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> from semisvm.primal.files import CsrScratchWriter
-    >>> writer = CsrScratchWriter(3)
-    >>> writer.write(sparse.eye_array(3, format="csr"))
-    >>> writer.rows().sum_over(lambda part: part.X.sum(axis=0))
-    array([1., 1., 1.], dtype=float32)
-    """
+class CsrScratchWriter:
+    """Writes sparse rows, as `ScratchWriter` does dense ones."""
 
     def __init__(self, n_features: int):
-        super().__init__(".csr")
+        self._scratch = ScratchFile(".csr")
         self.n_features = n_features
         self._blocks: list[tuple[int, np.ndarray]] = []
 
     def write(self, X: Any) -> None:
         """Append rows of a CSR matrix: their columns, then their values as float32."""
-        self._blocks.append((self._file.tell(), np.asarray(X.indptr, dtype=np.int64)))
-        np.asarray(X.indices, dtype="<i4").tofile(self._file)
-        np.asarray(X.data, dtype="<f4").tofile(self._file)
+        with self._scratch.path.open("ab") as file:
+            self._blocks.append((file.tell(), np.asarray(X.indptr, dtype=np.int64)))
+            np.asarray(X.indices, dtype="<i4").tofile(file)
+            np.asarray(X.data, dtype="<f4").tofile(file)
 
     def rows(self, **attributes: Any) -> CsrFileRows:
         """End writing and return the rows, with their `codes` and `classes`."""
-        self._file.close()
-        found = CsrFileRows(self.path, self.n_features, self._blocks, **attributes)
-        self._hand_over(found)
-        return found
+        return CsrFileRows(self._scratch, self.n_features, self._blocks, **attributes)
 
 
 class CsrFileRows(ChunkedRows):
@@ -275,13 +239,14 @@ class CsrFileRows(ChunkedRows):
 
     def __init__(
         self,
-        path: Path,
+        scratch: ScratchFile,
         n_features: int,
         blocks: list[tuple[int, np.ndarray]],
         codes: np.ndarray | None = None,
         classes: np.ndarray | None = None,
     ):
-        self.path = path
+        self.scratch = scratch
+        self.path = scratch.path
         self.n_features = n_features
         self._blocks = blocks
         self.codes = codes
@@ -302,24 +267,17 @@ class CsrFileRows(ChunkedRows):
             raise fault(self.path, "the file ends before its last row", "Fit again")
         X = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, self.n_features))
         start, stop = (int(place) for place in self._starts[number : number + 2])
-        return MemoryRows(X, None if self.codes is None else self.codes[start:stop], first=start)
+        return MemoryRows(X, pick(self.codes, slice(start, stop)), first=start)
 
-    def _sample(self, n: int, seed: int) -> MemoryRows:
+    def sample(self, n: int, seed: int) -> MemoryRows:
         rows = self._draw(n, seed)
         places = np.searchsorted(rows, self._starts)
-        found = [
+        parts = [
             self._read(number).X[rows[first:last] - self._starts[number]]
             for number, (first, last) in enumerate(pairwise(places))
             if last > first
         ]
-        return MemoryRows(
-            stack_rows(found), None if self.codes is None else self.codes[rows], origin=rows
-        )
-
-
-def _discard(file: Any, path: Path) -> None:
-    file.close()
-    path.unlink(missing_ok=True)
+        return MemoryRows(stack_rows(parts), pick(self.codes, rows), origin=rows)
 
 
 def _read_header(path: Path) -> tuple[int, int, np.dtype, int]:
@@ -337,12 +295,12 @@ def _read_header(path: Path) -> tuple[int, int, np.dtype, int]:
     except (ValueError, SyntaxError, TokenError) as error:  # numpy parses the header as Python
         raise fault(path, f"this is no .npy file ({error})", "Write it by numpy.save") from None
     if len(shape) != 2 or dtype.kind != "f" or dtype.itemsize not in (4, 8) or is_fortran:
-        found = (
+        content = (
             f"an array of shape {shape} and type {dtype}{' in Fortran order' if is_fortran else ''}"
         )
         remedy = (
             "Write float32 numbers in two dimensions: np.save(path, np.ascontiguousarray(X,"
             " np.float32))"
         )
-        raise fault(path, f"it holds {found}", remedy)
+        raise fault(path, f"it holds {content}", remedy)
     return shape[0], shape[1], dtype, offset

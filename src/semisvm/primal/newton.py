@@ -37,30 +37,34 @@ from semisvm.primal.passes import FULL, MemoryPasses, Passes, Sums, passes_of
 from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution, relative_gap
 from semisvm.primal.rows import ROWS_PER_SQUARE, MemoryRows, gram, prices_of_rows
 
-FIRST_MU = 4.0
-SOLVED_SHARE = 0.3
+FIRST_MU = 4.0  # the zone of a cold start: the problem is nearly quadratic
+SOLVED_SHARE = 0.3  # mu is narrowed once the gap of the smoothed problem is this share of the gap
 MOST_NARROWING, LEAST_NARROWING = 0.25, 0.7  # by what mu is multiplied at most and at least
 MU_OF_GAP = 0.4  # the share of the gap asked for that the smoothing may take
 MU_FLOOR = 1e-9
 WARM_FACTOR = 2.0  # a start's zone, widened: the rows of the next problem are in others
-SAMPLED_SHARE, FEWEST_SAMPLED, SAMPLE_TOL = 16, 2_000, 3e-3
-MOST_SAMPLED_NUMBERS = 1 << 22  # of rows that are not in memory
-MOST_GRAM_ROWS = 1_000  # of sparse rows
-MOST_EXACT = (
-    6_000  # rows or features of dense rows, whichever are fewer, for which the system is factored
-)
-CG_TOL, CG_STEPS = 0.1, 250
-POLISHED_MU = 0.05
-MOST_STEPS_PER_ZONE = 30
+# A cold start on many rows begins with one row in SAMPLED_SHARE, at least FEWEST_SAMPLED, solved to
+# the gap SAMPLE_TOL; of rows that are not in memory, at most MOST_SAMPLED_NUMBERS numbers.
+SAMPLED_SHARE = 16
+FEWEST_SAMPLED = 2_000
+SAMPLE_TOL = 3e-3
+MOST_SAMPLED_NUMBERS = 1 << 22
+MOST_GRAM_ROWS = 1_000  # sparse rows with a curvature for which the system is factored
+# Rows or features of dense rows, whichever are fewer, for which the system is factored.
+MOST_EXACT = 6_000
+# Conjugate gradients end at this share of the first residual, or after this many steps.
+CG_TOL = 0.1
+CG_STEPS = 250
+POLISHED_MU = 0.05  # in wider zones the exact solution of the rows on the margin is not tried
+MOST_STEPS_PER_ZONE = 30  # then the zone is widened
 STEPS_WITHOUT_PROGRESS = 12  # steps after which rounding allows no more
-PROGRESS, SLIGHT_PROGRESS = (
-    0.999,
-    1 - 1e-6,
-)  # of the smallest gap so far, of the lowest objective: less is progress
-FIRST_LOOK, STALL_SHARE = (
-    100,
-    0.9,
-)  # a gap that twice the steps have not reduced to this share is stalled
+# A gap below this share of the smallest so far, or an objective below this share of the lowest, is
+# progress.
+PROGRESS = 0.999
+SLIGHT_PROGRESS = 1 - 1e-6
+# After FIRST_LOOK steps, each doubling of the steps must bring the gap below this share.
+FIRST_LOOK = 100
+STALL_SHARE = 0.9
 
 
 def solve_newton(
@@ -74,27 +78,19 @@ def solve_newton(
     if start is None and problem.rows.n_rows >= SAMPLED_SHARE * FEWEST_SAMPLED:
         start = _solve_sample(problem, watcher)
         if start is not None:  # nearly the same problem: begin with the zone that its gap asks for
-            widening = float(
-                np.clip(
-                    np.sqrt(MU_OF_GAP * watcher.tol / max(start.gap, 1e-300)), MOST_NARROWING, 1.0
-                )
-            )
+            share = np.sqrt(MU_OF_GAP * watcher.tol / max(start.gap, 1e-300))
+            widening = float(np.clip(share, MOST_NARROWING, 1.0))
     d = problem.rows.n_features
     w = np.zeros(d) if start is None else np.array(start.w, dtype=np.float64)
     bias = 0.0 if start is None else start.bias
-    mu = 0.0
-    if not problem.is_squared:
-        mu = (
-            FIRST_MU
-            if start is None or start.smoothing <= 0
-            else min(FIRST_MU, widening * start.smoothing)
-        )
+    mu = 0.0 if problem.is_squared else FIRST_MU
+    if mu > 0 and start is not None and start.smoothing > 0:
+        mu = min(FIRST_MU, widening * start.smoothing)
     passes = passes_of(problem)
     if start is not None and start.values is not None and isinstance(passes, MemoryPasses):
         passes.know(w, bias, start.values)
-    descent = _Descent(
-        passes, watcher, Sums(w, bias, mu, np.empty(0), FULL), is_hard or not problem.rows.is_sparse
-    )
+    is_exact = is_hard or not problem.rows.is_sparse
+    descent = _Descent(passes, watcher, passes.at(w, bias, mu), is_exact)
     status = descent.run()
     return descent.solution(status, time.perf_counter() - began)
 
@@ -102,16 +98,16 @@ def solve_newton(
 class _Descent:
     """The state of the loop: the sums at hand, the best objective and the best bound so far."""
 
-    def __init__(self, passes: Passes, watcher: Watcher, at: Sums, is_exact: bool):
+    def __init__(self, passes: Passes, watcher: Watcher, here: Sums, is_exact: bool):
         self.passes = passes
         self.watcher = watcher
         self.is_exact = is_exact
-        self.here = self.best = passes.at(at.w, at.bias, at.mu)
+        self.here = self.best = here
         self.best_values = passes.f if isinstance(passes, MemoryPasses) else None
         self.bound = max(self.here.bounds[0], 0.0)
         self.narrowest = MOST_NARROWING
         self.n_in_zone = 0
-        self.least_mu = at.mu
+        self.least_mu = here.mu
 
     def solution(self, status: Status, seconds: float) -> PrimalSolution:
         """The best point so far."""
@@ -133,11 +129,9 @@ class _Descent:
         since_progress = 0
         smallest = np.inf
         lowest = np.inf
-        steps, look_at, gap_then = (
-            0,
-            FIRST_LOOK,
-            np.inf,
-        )  # the watcher counts the epochs of descent too
+        steps = 0  # the watcher counts the epochs of descent too
+        look_at = FIRST_LOOK
+        gap_then = np.inf
         try:
             while True:
                 gap = relative_gap(self.best.objective, self.bound)
@@ -193,8 +187,8 @@ class _Descent:
             return
         gap = here.objective - here.bounds[0]
         if here.smooth_objective - here.bounds[1] <= SOLVED_SHARE * gap and here.mu > MU_FLOOR:
-            asked = MU_OF_GAP * self.watcher.tol * here.objective / max(gap, 1e-300)
-            mu = here.mu * float(np.clip(np.sqrt(asked), self.narrowest, LEAST_NARROWING))
+            wanted = MU_OF_GAP * self.watcher.tol * here.objective / max(gap, 1e-300)
+            mu = here.mu * float(np.clip(np.sqrt(wanted), self.narrowest, LEAST_NARROWING))
             if not self._is_polished():
                 self._move(self.passes.at(here.w, here.bias, max(mu, MU_FLOOR)))
                 self.n_in_zone = 0
@@ -218,15 +212,15 @@ class _Descent:
             or not isinstance(passes, MemoryPasses)
         ):
             return False
-        found = polish(
+        optimum = polish(
             passes.rows,
             passes.p,
             passes.q,
             *pieces_near_margin(passes.p, passes.q, passes.f, here.mu),
         )
-        if found is None:
+        if optimum is None:
             return False
-        w, bias, bound = found
+        w, bias, bound = optimum
         proposed = passes.at(w, bias, here.mu)
         self.bound = max(self.bound, bound)
         self._offer(proposed)
@@ -303,9 +297,8 @@ def _by_gram(
     K *= root
     K *= root[:, None]
     K[np.arange(len(K)), np.arange(len(K))] += 1.0
-    factor = cho_factor(
-        K.T, lower=True, overwrite_a=True, check_finite=False
-    )  # K' is K, in LAPACK's order: no copy
+    # K' is K, in LAPACK's order: no copy.
+    factor = cho_factor(K.T, lower=True, overwrite_a=True, check_finite=False)
     along = root * rows.scores(gradient[:-1])[numbers]
     within = cho_solve(factor, np.stack([along, root], axis=1), check_finite=False)
     # The bias: its row of the system after w is eliminated, e'(I + K)^-1 e being what is left of

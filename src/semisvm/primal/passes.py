@@ -51,9 +51,8 @@ NOTHING, DIAGONAL, FULL = "nothing", "diagonal", "full"  # how much of the curva
 WIDEST_HESSIAN = 2_000  # features; above it products with the Hessian take its place
 LINE_SEARCH_STEPS = 40
 LINE_SEARCH_TOL = 0.1  # the slope is brought down to this share of the first
-STREAM_STEPS = np.append(
-    0.0, 0.5 ** np.arange(12, -1, -1)
-)  # at which the slope is looked at in one pass
+# At which the slope is looked at in one pass.
+STREAM_STEPS = np.append(0.0, 0.5 ** np.arange(12, -1, -1))
 
 
 @dataclass(frozen=True)
@@ -244,16 +243,15 @@ class StreamPasses:
 
     def advance(self, here: Sums, direction: np.ndarray) -> Sums:
         start = np.append(here.w, here.bias)
-        found = self._try(start + direction, here.mu)
-        if found.smooth_objective <= here.smooth_objective:
-            return found
+        full_step = self._try(start + direction, here.mu)
+        if full_step.smooth_objective <= here.smooth_objective:
+            return full_step
         points = np.stack([start, direction])
         losses = self.rows.sum_over(slopes_along, self.prices, points, STREAM_STEPS, here.mu)
         dw = direction[:-1]
         slopes = losses + here.w @ dw + STREAM_STEPS * (dw @ dw)
-        past = int(
-            np.argmax(slopes > 0)
-        )  # the objective rose, so the slope is above 0 before the full step
+        # The objective rose, so the slope is above 0 before the full step.
+        past = int(np.argmax(slopes > 0))
         low = STREAM_STEPS[past - 1]
         high = STREAM_STEPS[past]
         step = (

@@ -42,25 +42,12 @@ LOSSES = ("hinge", "squared_hinge")
 
 @dataclass(frozen=True)
 class RowPart:
-    """Some consecutive rows.
+    """Some consecutive rows."""
 
-    Attributes
-    ----------
-    X : {ndarray, csr_array} of shape (m, n_features)
-        The features, in float64.
-    codes : ndarray of int of shape (m,) or None
-        Class codes where the rows bring them, -1 for none.
-    weight : ndarray of shape (m,) or None
-        How many rows each row counts for; None: 1.
-    span : slice
-        Which of all rows these are.
-
-    """
-
-    X: Any
-    codes: np.ndarray | None
-    weight: np.ndarray | None
-    span: slice
+    X: Any  # (m, d) features, an array or CSR
+    codes: np.ndarray | None  # (m,) classes where the rows bring them, -1 for none
+    weight: np.ndarray | None  # (m,) how many rows each row counts for; None: 1
+    span: slice  # which of all rows these are
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """Return <w, x> for each row, (m,)."""
@@ -113,23 +100,10 @@ Prices = Callable[[RowPart], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class GivenPrices:
-    """Prices that are there already, one pair for each row.
+    """Prices that are there already, one pair for each row."""
 
-    Attributes
-    ----------
-    positive, negative : ndarray of shape (n_rows,)
-        The price of being short of the positive side, and of the negative side, for each row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.primal.problem import GivenPrices
-    >>> GivenPrices.of_signs(np.array([1, -1, 0]), np.array([2.0, 3.0, 4.0])).negative
-    array([0., 3., 0.])
-    """
-
-    positive: np.ndarray
-    negative: np.ndarray
+    positive: np.ndarray  # (n_rows,) the price of being short of the positive side
+    negative: np.ndarray  # (n_rows,) and of the negative side
 
     @classmethod
     def of_signs(cls, sign: np.ndarray, box: np.ndarray) -> GivenPrices:
@@ -137,41 +111,18 @@ class GivenPrices:
         return cls(np.where(sign > 0, box, 0.0), np.where(sign < 0, box, 0.0))
 
     def __call__(self, part: RowPart) -> tuple[np.ndarray, np.ndarray]:
-        """Return the prices of the rows of a part."""
         return self.positive[part.span], self.negative[part.span]
 
 
 @dataclass(frozen=True)
 class ClassPrices:
-    """One class against the rest, or against another one, by the class codes that come with the
-    rows.
+    """One class against the rest, or against another one, by the codes that come with the rows."""
 
-    Attributes
-    ----------
-    positive : int
-        The code of the positive class.
-    negative : int or None
-        The code of the negative class; None: every other class. A negative code marks rows without
-        a label.
-    price : ndarray of shape (n_classes,)
-        What an error on a row of each class costs: C times the weight of the class.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.primal.problem import ClassPrices
-    >>> from semisvm.primal.rows import MemoryRows
-    >>> rows = MemoryRows(np.eye(3), codes=np.array([1, 0, -1]))
-    >>> ClassPrices(1, None, np.array([1.0, 2.0]))(rows.parts()[0])
-    (array([2., 0., 0.]), array([0., 1., 0.]))
-    """
-
-    positive: int
-    negative: int | None
-    price: np.ndarray
+    positive: int  # the code of the positive class
+    negative: int | None  # that of the negative class; None: every other class
+    price: np.ndarray  # (n_classes,) what an error on a row of each class costs: C times its weight
 
     def __call__(self, part: RowPart) -> tuple[np.ndarray, np.ndarray]:
-        """Return the prices of the rows of a part."""
         codes = part.codes
         if codes is None:
             raise ValueError("The rows have no class codes, and prices of classes need them.")
@@ -185,32 +136,10 @@ class ClassPrices:
 
 @dataclass(frozen=True)
 class PrimalProblem:
-    """Minimize ``1/2 |w|^2`` and the losses of rows with two prices each; see the formula in
-    `semisvm.primal.problem`.
+    """Minimize ``1/2 |w|^2`` and the losses of rows with two prices each.
 
-    Parameters
-    ----------
-    rows : Rows
-        The rows, wherever they are.
-    prices : callable
-        ``prices(part)`` returns the prices of the rows of a part as positive and as negative:
-        `GivenPrices`, `ClassPrices`, or any other rule. It is called where the rows are, so it must
-        be picklable for a cluster.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        The loss.
-
-    See Also
-    --------
-    solve_primal : Solve a problem.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.primal.problem import GivenPrices, PrimalProblem
-    >>> from semisvm.primal.rows import MemoryRows
-    >>> X, sign = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])
-    >>> PrimalProblem(MemoryRows(X), GivenPrices.of_signs(sign, np.ones(2))).loss
-    'hinge'
+    ``prices(part)`` returns the prices of the rows of a part as positive and as negative. It is
+    called where the rows are, so it must be picklable for a cluster.
     """
 
     rows: Rows
@@ -229,62 +158,20 @@ class PrimalProblem:
 
 @dataclass(frozen=True)
 class PrimalSolution:
-    """All that a solver learned; it can start the next solve of a sequence on the same rows.
-
-    Attributes
-    ----------
-    w : ndarray of shape (n_features,)
-        Weights of the features.
-    bias : float
-        The constant of the decision function.
-    objective : float
-        The primal objective at (w, bias).
-    bound : float
-        The optimum is not below this.
-    gap : float
-        (objective - bound) / objective.
-    n_iter : int
-        Newton steps, or epochs of dual coordinate descent.
-    status : Status
-        Why the solve ended.
-    seconds : float
-        Time that the solve took.
-    smoothing : float
-        The width of the smoothing of the hinge where the solve ended, at which the next one begins.
-    values : ndarray of shape (n_rows,) or None
-        Decision values of all rows, where they are in memory.
-    beta : ndarray of shape (n_rows,) or None
-        Signed dual variables, where the solver was dual coordinate descent.
-    decision_values : ndarray of shape (n_rows,)
-        The same as `values`; an error where they are not in memory.
-    scores : ndarray of shape (n_rows,)
-        Decision values without the bias.
-    squared_norm : float
-        The squared length of w.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.primal import solve_primal
-    >>> from semisvm.primal.problem import GivenPrices, PrimalProblem
-    >>> from semisvm.primal.rows import MemoryRows
-    >>> X, sign = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])
-    >>> prices = GivenPrices.of_signs(sign, np.ones(2))
-    >>> found = solve_primal(PrimalProblem(MemoryRows(X), prices), tol=1e-6)
-    >>> found.decision_values.round(3)
-    array([-1.,  1.])
-    """
+    """All that a solver learned; it can start the next solve of a sequence on the same rows."""
 
     w: np.ndarray
     bias: float
     objective: float
-    bound: float
-    gap: float
-    n_iter: int
+    bound: float  # the optimum is not below this
+    gap: float  # (objective - bound) / objective
+    n_iter: int  # Newton steps, or epochs of dual coordinate descent
     status: Status
     seconds: float
-    smoothing: float = 0.0
+    smoothing: float = 0.0  # of the hinge, where the solve ended; the next one begins there
+    # (n_rows,) decision values, where the rows are in memory
     values: np.ndarray | None = field(default=None, repr=False)
+    # (n_rows,) signed dual variables, where the solver was dual coordinate descent
     beta: np.ndarray | None = field(default=None, repr=False)
 
     @property

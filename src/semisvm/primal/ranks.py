@@ -199,10 +199,10 @@ def take_some(
     taken = weight > 0
     if pool is not None:
         rank = ranks[np.searchsorted(starts, part.span.start)]
-        own = np.flatnonzero(taken & is_open)
-        drawn = pool[slice(*np.searchsorted(pool, [rank, rank + len(own)]))] - rank
+        candidates = np.flatnonzero(taken & is_open)
+        drawn = pool[slice(*np.searchsorted(pool, [rank, rank + len(candidates)]))] - rank
         taken[is_open] = False
-        taken[own[drawn]] = True
+        taken[candidates[drawn]] = True
     places = np.flatnonzero(taken)
     return (
         part.X[places],
@@ -254,7 +254,7 @@ def score_part(part: RowPart, coef: np.ndarray, intercept: np.ndarray) -> np.nda
 
 def _range_of_scores(rows: Rows, w: np.ndarray) -> tuple[float, float]:
     ranges = list(rows.map_over(score_range, w))
-    return min(one[0] for one in ranges), max(one[1] for one in ranges)
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
 def score_quantile(rows: Rows, w: np.ndarray, bias: float, share: float) -> float:

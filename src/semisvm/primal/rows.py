@@ -29,45 +29,24 @@ from semisvm.matrices import as_dense, is_sparse_matrix
 from semisvm.memory import budget_bytes
 from semisvm.primal.problem import GivenPrices, Prices, RowPart, csr_arrays, widen
 
-NUMBERS_PER_PART = (
-    1 << 18
-)  # two megabytes: they stay in the processor's cache from one use to the next
-ROWS_PER_SQUARE, SPARSE_ROWS_AT_ONCE = (
-    256,
-    1_000,
-)  # of products between rows, which are made so many at a time
+NUMBERS_PER_PART = 1 << 18  # two megabytes: they stay in the cache from one use to the next
+# Products between rows are made for this many rows at a time.
+ROWS_PER_SQUARE = 256
+SPARSE_ROWS_AT_ONCE = 1_000
 DENSE_SHARE = 0.05  # sparse rows with more numbers than this share are multiplied as dense ones
-KEPT_FACTOR, ALWAYS_KEPT = (
-    1.5,
-    2_000,
-)  # rows whose products are kept: times those asked for, and any so many
-MOST_BLOCKS = (
-    8  # of parts that threads take; a constant, so that sums do not depend on the number of threads
-)
+# Products of rows are kept for up to KEPT_FACTOR times the rows that are wanted, or ALWAYS_KEPT.
+KEPT_FACTOR = 1.5
+ALWAYS_KEPT = 2_000
+# Blocks of parts that threads take: a constant, so that sums do not depend on the threads.
+MOST_BLOCKS = 8
 
 
 class Rows(abc.ABC):
     """What solvers need of rows; see the module's docstring. Subclasses say where the rows are.
 
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    n_features : int
-        Number of features.
-    is_sparse : bool
-        Whether parts are CSR.
-    classes : ndarray or None
-        The class labels, where the rows bring their codes.
-    feature_names : ndarray or None
-        The names of the columns, where they are known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.primal.rows import MemoryRows
-    >>> MemoryRows(np.eye(3)).sum_over(lambda part: part.X.sum(axis=0))
-    array([1., 1., 1.])
+    is_sparse       whether parts are CSR
+    classes         the class labels, where the rows bring their codes
+    feature_names   the names of the columns, where they are known
     """
 
     n_rows: int
@@ -76,6 +55,7 @@ class Rows(abc.ABC):
     classes: np.ndarray | None = None
     feature_names: np.ndarray | None = None
 
+    @abc.abstractmethod
     def sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
         """Add up what a function makes of each part, in an order that depends on the rows alone.
 
@@ -92,8 +72,8 @@ class Rows(abc.ABC):
         ndarray
             The sum.
         """
-        return self._sum_over(function, *broadcast)
 
+    @abc.abstractmethod
     def map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
         """Return what a function makes of each part, in the order of the rows.
 
@@ -109,8 +89,8 @@ class Rows(abc.ABC):
         iterator
             One result per part.
         """
-        return self._map_over(function, *broadcast)
 
+    @abc.abstractmethod
     def sample(self, n: int, seed: int) -> MemoryRows:
         """Return random rows, in memory, with their codes and weights.
 
@@ -126,16 +106,6 @@ class Rows(abc.ABC):
         MemoryRows
             The rows; their `origin` says which of all rows they are.
         """
-        return self._sample(n, seed)
-
-    @abc.abstractmethod
-    def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray: ...
-
-    @abc.abstractmethod
-    def _map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]: ...
-
-    @abc.abstractmethod
-    def _sample(self, n: int, seed: int) -> MemoryRows: ...
 
     def _draw(self, n: int, seed: int) -> np.ndarray:
         """The numbers of random rows, ascending."""
@@ -145,29 +115,13 @@ class Rows(abc.ABC):
 
 
 class MemoryRows(Rows):
-    """Rows in memory, dense or CSR.
+    """Rows in memory, dense or CSR, in float32 or float64; sums are in float64 either way.
 
-    Parameters
-    ----------
-    X : {ndarray, sparse array} of shape (n_rows, n_features)
-        The rows, float32 or float64; sums are in float64 either way.
-    codes : ndarray of int of shape (n_rows,), default=None
-        Class codes, -1 for none, where prices depend on them.
-    weight : ndarray of shape (n_rows,), default=None
-        How many rows each row counts for.
-    origin : ndarray of int of shape (n_rows,), default=None
-        Of a sample: which rows these are.
-    first : int, default=0
-        Of a chunk of more rows: the number of its first row.
-    memory : int, default=None
-        Most bytes of inner products between rows that are kept; by default half of the free memory.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.primal.rows import MemoryRows
-    >>> MemoryRows(np.eye(3)).n_rows
-    3
+    codes    (n,) class codes, -1 for none, where prices depend on them
+    weight   (n,) how many rows each row counts for
+    origin   (n,) of a sample: which rows these are
+    first    of a chunk of more rows: the number of its first row
+    memory   most bytes of inner products between rows that are kept
     """
 
     def __init__(
@@ -228,18 +182,11 @@ class MemoryRows(Rows):
             X.indptr = self.X.indptr[span.start : span.stop + 1] - first
         else:
             X = self.X[span]
-        codes = None if self.codes is None else self.codes[span]
         place = slice(self.first + span.start, self.first + span.stop)
-        return RowPart(X, codes, None if self.weight is None else self.weight[span], place)
+        return RowPart(X, pick(self.codes, span), pick(self.weight, span), place)
 
     def parts(self) -> list[RowPart]:
-        """Return the parts, without copying the rows.
-
-        Returns
-        -------
-        list of RowPart
-            The parts, in the order of the rows.
-        """
+        """The parts, in the order of the rows; nothing is copied."""
         return self._parts
 
     @cached_property
@@ -253,20 +200,20 @@ class MemoryRows(Rows):
         csr_squares(data, starts, out)
         return out
 
-    def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
+    def sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
         parts = self._parts
         n_blocks = min(MOST_BLOCKS, len(parts))
         ends = np.linspace(0, len(parts), n_blocks + 1).astype(int)
         sums: list[Any] = [None] * n_blocks
 
         def add_up(block: int) -> None:
-            own = parts[ends[block] : ends[block + 1]]
-            sums[block] = reduce(iadd, (function(widen(part), *broadcast) for part in own))
+            block_parts = parts[ends[block] : ends[block + 1]]
+            sums[block] = reduce(iadd, (function(widen(part), *broadcast) for part in block_parts))
 
         for_each(add_up, range(n_blocks))
         return reduce(iadd, sums)
 
-    def _map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
+    def map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
         results: list[Any] = [None] * len(self._parts)
 
         def put(number: int) -> None:
@@ -275,40 +222,35 @@ class MemoryRows(Rows):
         for_each(put, range(len(self._parts)))
         return iter(results)
 
-    def _sample(self, n: int, seed: int) -> MemoryRows:
+    def sample(self, n: int, seed: int) -> MemoryRows:
         return self.select(self._draw(n, seed))
 
     def select(self, rows: np.ndarray) -> MemoryRows:
-        """Return some of the rows.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Which rows.
-
-        Returns
-        -------
-        MemoryRows
-            Those rows, with their codes and weights.
-        """
-        codes, weight = (None if one is None else one[rows] for one in (self.codes, self.weight))
+        """Some of the rows, with their codes and weights."""
+        codes = pick(self.codes, rows)
+        weight = pick(self.weight, rows)
         return MemoryRows(self.X[rows], codes, weight, rows, memory=self.memory)
 
     def scores(self, w: np.ndarray) -> np.ndarray:
+        """<w, x> of each row, (n,)."""
         return np.concatenate(list(self.map_over(RowPart.scores, w)))
 
     def times(self, net: np.ndarray) -> np.ndarray:
+        """The sum of the rows, each times its own number of `net`, (n_features,)."""
         return self.sum_over(lambda part: part.times(net[part.span]))
 
-    scores.__doc__, times.__doc__ = RowPart.scores.__doc__, RowPart.times.__doc__
+
+def pick(values: np.ndarray | None, rows: Any) -> np.ndarray | None:
+    """Some of the values, None where there are none."""
+    return None if values is None else values[rows]
 
 
 def prices_of_rows(rows: MemoryRows, prices: Prices) -> tuple[np.ndarray, np.ndarray]:
     """The prices of all rows in memory as positive and as negative."""
     if isinstance(prices, GivenPrices) and not rows.first and len(prices.positive) == rows.n_rows:
         return prices.positive, prices.negative
-    found = [prices(part) for part in rows.parts()]
-    return np.concatenate([p for p, _ in found]), np.concatenate([q for _, q in found])
+    pairs = [prices(part) for part in rows.parts()]
+    return np.concatenate([p for p, _ in pairs]), np.concatenate([q for _, q in pairs])
 
 
 def gram(rows: MemoryRows, numbers: np.ndarray) -> np.ndarray:
@@ -323,12 +265,9 @@ def gram(rows: MemoryRows, numbers: np.ndarray) -> np.ndarray:
         n_new = np.count_nonzero(is_new)
         total = len(known) + n_new
         most = max(KEPT_FACTOR * len(numbers), ALWAYS_KEPT)
-        n_bytes = (
-            K.nbytes + K.itemsize * total**2
-        )  # those that are kept are copied to where there is room for all
-        if (
-            total > most or n_bytes > rows.memory or n_new * total > len(numbers) ** 2
-        ):  # more than all again
+        n_bytes = K.nbytes + K.itemsize * total**2  # the known products are copied
+        # Without room for all, or where fewer products make all again, begin anew.
+        if total > most or n_bytes > rows.memory or n_new * total > len(numbers) ** 2:
             rows.products = known, K = known[:0], np.empty((0, 0))
             is_new[:] = True
         n_old = len(known)
@@ -341,17 +280,17 @@ def gram(rows: MemoryRows, numbers: np.ndarray) -> np.ndarray:
             return K
         rows.products = known, K
         place[known] = np.arange(len(known))
-    own = place[numbers]
-    found = np.empty(2 * (len(numbers),))
-    for i in range(0, len(own), ROWS_PER_SQUARE):  # "clip" writes to `out` itself
+    places = place[numbers]
+    products = np.empty(2 * (len(numbers),))
+    for i in range(0, len(places), ROWS_PER_SQUARE):  # "clip" writes to `out` itself
         np.take(
-            K[own[i : i + ROWS_PER_SQUARE]],
-            own,
+            K[places[i : i + ROWS_PER_SQUARE]],
+            places,
             axis=1,
-            out=found[i : i + ROWS_PER_SQUARE],
+            out=products[i : i + ROWS_PER_SQUARE],
             mode="clip",
         )
-    return found
+    return products
 
 
 def _multiply(rows: MemoryRows, numbers: np.ndarray, n_old: int, K: np.ndarray) -> None:
@@ -369,8 +308,8 @@ def _multiply(rows: MemoryRows, numbers: np.ndarray, n_old: int, K: np.ndarray) 
         i, j = block
         last = min(i + size, len(K))
         end = min(j + size, i) if is_dense and j < i else last
-        own = take(i, last)
-        K[i:last, j:end] = as_dense(own @ (own if j == i else take(j, end)).T)
+        left = take(i, last)
+        K[i:last, j:end] = as_dense(left @ (left if j == i else take(j, end)).T)
         K[j:end, i:last] = K[i:last, j:end].T
 
     firsts = range(n_old, len(K), size)

@@ -51,6 +51,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import gen_batches
 
 from semisvm.estimators.equal_rows import find_equal_rows
+from semisvm.kernels.sources import sparse_products
 from semisvm.kernels.spectrum import largest_eigenpairs, weighted_median
 from semisvm.matrices import as_dense, is_sparse_matrix, stack_rows
 
@@ -184,7 +185,7 @@ def _centered_squares(rows: Any, mean: np.ndarray) -> np.ndarray:
 def _centered_products(A: Any, B: Any, mean: np.ndarray) -> np.ndarray:
     if not is_sparse_matrix(A):
         return (A - mean) @ (B - mean).T
-    products = (A @ B.T).toarray()
+    products = sparse_products(A, B)
     products -= (A @ mean)[:, None]
     products -= B @ mean
     products += mean @ mean
