@@ -21,15 +21,11 @@ WIDEST_CELL = 40  # characters of a cell in a message
 
 
 class DataError(ValueError):
-    """Data that can't be read as asked; the message names the file, the line, the reason and the
-    remedy.
-    """
+    """Data that can't be read as asked; the message has the place, the reason and the remedy."""
 
 
 class UndefinedError(ValueError):
-    """A result that would not be a finite number; `row` is the row to blame, counted from 0, or
-    None.
-    """
+    """A result that would not be a finite number; `row` is the row to blame, from 0, or None."""
 
     def __init__(self, message: str, row: int | None = None):
         super().__init__(message)
@@ -41,8 +37,7 @@ class MissingExtraError(ImportError):
 
 
 class FairSampleWarning(UserWarning):
-    """The labeled rows do not look like a random sample of all rows: figures measured on them may
-    not hold.
+    """The labeled rows do not look like a random sample: figures measured on them may not hold.
 
     See Also
     --------
@@ -58,9 +53,7 @@ class FairSampleWarning(UserWarning):
 
 
 class RowsLostError(RuntimeError):
-    """Rows that were there when the fit began can't be reached any more: their cluster or their
-    file is gone.
-    """
+    """Rows that were there when the fit began are gone: those of a cluster or a file."""
 
 
 # What `pip install "semisvm[cli]"` brings.
@@ -84,9 +77,7 @@ def fault(path: str | Path, reason: str, remedy: str, *, line: int | None = None
 
 
 def not_numbers(taker: str, words: Mapping[Any, str | None], *, is_fit: bool) -> ValueError:
-    """Build the error for an estimator that is given words (`matrices.columns_of_words`), in
-    `fit` or later.
-    """
+    """Build the error for an estimator that is given words (`matrices.columns_of_words`)."""
     told = [
         f"column {name!r} holds {'dates' if word is None else f'text, for example {shorten(word)}'}"
         for name, word in words.items()
@@ -105,9 +96,7 @@ def not_numbers(taker: str, words: Mapping[Any, str | None], *, is_fit: bool) ->
 
 
 def suggest(wanted: str, there: Iterable[str]) -> str:
-    """List the names that exist, and first those that are spelled much like the `wanted` one,
-    whatever the case.
-    """
+    """List the names that exist, those that are spelled much like the `wanted` one first."""
     names = list(there)
     if not names:
         return "There are none"
@@ -123,9 +112,7 @@ def suggest(wanted: str, there: Iterable[str]) -> str:
 
 
 def is_spelled_like(name: str, known: str) -> bool:
-    """Whether a name may be a misspelled known one; "not fraud", which has all of "fraud" in it,
-    is no such name.
-    """
+    """Whether a name may be a misspelled known one; "not fraud" is not one of "fraud"."""
     own = name.strip().casefold()
     other = known.strip().casefold()
     return other not in own and bool(get_close_matches(own, [other]))

@@ -76,9 +76,7 @@ class Labels:
         return self.classes.tolist()[at], int(self.n_of_class[at])
 
     def sign(self, positive: int) -> np.ndarray:
-        """One class against the rest: +1 for `classes[positive]`, -1 for any other label, 0 for
-        none.
-        """
+        """One class against the rest: +1, -1 for any other label, 0 for none."""
         if not 0 <= positive < self.n_classes:
             raise ValueError(
                 f"positive={positive} must be a class index, from 0 to {self.n_classes - 1}."
@@ -102,25 +100,14 @@ class Labels:
 def encode(
     y: Any, *, unlabeled: Any = -1, n_rows: int | None = None, may_be_one_class: bool = False
 ) -> Labels:
-    """Read a target.
+    """Read a target: numbers, booleans or text in a list, an array, a pandas or polars Series.
 
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Numbers, booleans or strings: a list, a NumPy array, a pandas or polars Series.
-    unlabeled : number, string, or None, NaN, NA
-        The marker of rows without a label. None: only missing values (and "") mark them.
-    n_rows : int, optional
-        How many rows X has, where y must match it.
-    may_be_one_class : bool, default=False
-        Whether the labels may all be of one class: where an estimator learns from positives and
-        unlabeled rows.
+    unlabeled         the marker of rows without a label; None: only missing values and ""
+    n_rows            how many rows X has, where y must match it
+    may_be_one_class  whether the labels may all be of one class: of positives and unlabeled rows
 
-    Raises
-    ------
-    ValueError
-        When y has no single meaning as the target of a classifier, or when a tool of scikit-learn
-        that calls takes the marker for a class; the sentence says how to mend it.
+    Raises ValueError where y has no single meaning as the target of a classifier, or where a tool
+    of scikit-learn that calls takes the marker for a class; the message says how to mend it.
     """
     refuse_marker_as_class(unlabeled)
     marker = _check_marker(unlabeled)
@@ -182,14 +169,7 @@ def refuse_marker_as_class(unlabeled: Any) -> None:
 
 
 def find_labeled(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> np.ndarray:
-    """Tell which rows of a target carry a label, whatever the labels are; the parameters are those
-    of `encode`.
-
-    Returns
-    -------
-    is_labeled : ndarray of shape (n,)
-        True where a row carries a label.
-    """
+    """Which rows of a target carry a label, (n,), whatever the labels are; see `encode`."""
     marker = _check_marker(unlabeled)
     is_labeled, values = _read(y)
     _check_length(is_labeled.size, n_rows)
@@ -292,9 +272,7 @@ def _find_unlabeled(values: np.ndarray, marker: Any) -> np.ndarray:
 
 
 def _find_unlabeled_objects(values: np.ndarray, marker: Any) -> np.ndarray:
-    """The same, asking once for each distinct object: what remains for each row is a hash
-    lookup.
-    """
+    """The same of objects, asking once for each distinct one."""
     objects = values.tolist()
     try:
         distinct = set(objects)
@@ -308,9 +286,7 @@ def _find_unlabeled_objects(values: np.ndarray, marker: Any) -> np.ndarray:
 
 
 def _settle_dtype(labels: np.ndarray) -> np.ndarray:
-    """Let labels be all text or all numbers; Python objects that are numbers become a NumPy
-    dtype.
-    """
+    """Let labels be all text or all numbers; Python numbers become a NumPy dtype."""
     if labels.dtype.kind == "O" and labels.size:
         types = set(map(type, labels.tolist()))
         is_text = [issubclass(t, str) for t in types]
@@ -339,9 +315,7 @@ def _settle_dtype(labels: np.ndarray) -> np.ndarray:
 
 
 def _categories(y: Any) -> list[Any] | None:
-    """Give the categories of a pandas Categorical (or a Series of them) in their order; None for
-    other targets.
-    """
+    """Give the categories of a pandas Categorical in their order; None for other targets."""
     categories = getattr(getattr(y, "dtype", None), "categories", None)
     return None if categories is None or not hasattr(y, "isna") else categories.tolist()
 
@@ -349,9 +323,7 @@ def _categories(y: Any) -> list[Any] | None:
 def _index_classes(
     labels: np.ndarray, categories: list[Any] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Give the distinct labels, sorted or in the order of the categories, and each label's place
-    among them.
-    """
+    """Give the distinct labels, sorted or in the order of the categories, and their codes."""
     if categories is not None or labels.dtype.kind in "OU":
         # Hashing a million strings is many times faster than sorting them.
         texts = labels.tolist()
@@ -370,9 +342,8 @@ def _index_classes(
             "Mark rows without a label by the marker `unlabeled` or by NaN."
         )
     if labels.dtype.kind == "f" and labels.size:
-        check_classification_targets(
-            labels
-        )  # refuses 0.5: a classifier can't fit a continuous target
+        # Refuses 0.5: a classifier can't fit a continuous target.
+        check_classification_targets(labels)
     classes = np.unique(labels)
     return classes, np.searchsorted(classes, labels).astype(np.intp, copy=False)
 
@@ -407,9 +378,7 @@ def _check_classes(
 
 
 def _check_no_class_reads_as_marker(classes: np.ndarray, marker: Any) -> None:
-    """Refuse classes such as "-1", "nan" and " ": np.array(["spam", -1, nan]) has made strings
-    of markers.
-    """
+    """Refuse classes such as "-1" and "nan", which NumPy makes of markers among strings."""
     if isinstance(marker, str):  # a user who marks by a string has told strings and markers apart
         return
     marker_as_text = (str(marker), str(float(marker))) if isinstance(marker, Real) else ()

@@ -51,15 +51,7 @@ def make_labeled_scorer(scoring: Any, *, unlabeled: Any = -1) -> LabeledScorer:
 
 
 class LabeledScorer:
-    """What `make_labeled_scorer` returns: a scorer of the labeled rows.
-
-    Parameters
-    ----------
-    scoring : str or callable
-        What labeled rows are scored by.
-    unlabeled : int, float, str or None
-        The marker of rows without a label in y.
-    """
+    """What `make_labeled_scorer` returns: a scorer of the labeled rows."""
 
     def __init__(self, scoring: Any, unlabeled: Any):
         self.scoring = scoring
@@ -72,24 +64,8 @@ class LabeledScorer:
             )
 
     def __call__(self, estimator: Any, X: Any, y: Any, **params: Any) -> float:
-        """Score the labeled rows.
-
-        Parameters
-        ----------
-        estimator : fitted classifier
-            With the methods that the inner scorer asks for.
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            The target, with the marker on rows without a label.
-        **params : dict
-            Passed on to the inner scorer; arrays with one entry per row without the entries of
-            unlabeled rows.
-
-        Returns
-        -------
-        score : float
-            What the inner scorer gives.
+        """Score the labeled rows. `params` go to the inner scorer, arrays with one entry per row
+        without the entries of unlabeled rows.
         """
         n_rows = num_samples(X)
         labels = encode(y, unlabeled=self.unlabeled, n_rows=n_rows, may_be_one_class=True)
@@ -106,27 +82,10 @@ class LabeledScorer:
         return f"make_labeled_scorer({self.scoring!r}{marker})"
 
     def set_score_request(self, **requests: Any) -> Self:
-        """Say which metadata the inner scorer takes, as for scikit-learn's scorers.
-
-        Parameters
-        ----------
-        **requests : dict
-            For example ``sample_weight=True``.
-
-        Returns
-        -------
-        self : LabeledScorer
-            The scorer.
-        """
+        """Say which metadata the inner scorer takes, such as ``sample_weight=True``."""
         self._scorer = self._scorer.set_score_request(**requests)
         return self
 
     def get_metadata_routing(self) -> Any:
-        """Return the metadata that the inner scorer takes.
-
-        Returns
-        -------
-        routing : MetadataRequest
-            That of the inner scorer.
-        """
+        """Return the metadata that the inner scorer takes."""
         return self._scorer.get_metadata_routing()

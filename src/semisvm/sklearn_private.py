@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
+from inspect import signature
 from typing import Any
 
 from sklearn.base import _fit_context as fit_context
@@ -114,6 +115,7 @@ __all__ = [
     "safe_indexing",
     "safe_split",
     "start_callbacks",
+    "takes_sample_weight",
     "targets_of_callers",
     "with_callbacks",
 ]
@@ -136,6 +138,11 @@ def parameter_names(estimator_class: Any) -> list[str]:
 def start_callbacks(estimator: Any, max_subtasks: int | None) -> Any:
     """The root of the tasks of a fit, which calls the estimator's callbacks."""
     return estimator._init_callback_context(max_subtasks=max_subtasks)
+
+
+def takes_sample_weight(scorer: Callable[..., Any]) -> bool:
+    """Whether a scorer, or the metric that it is made of, has a parameter sample_weight."""
+    return "sample_weight" in signature(getattr(scorer, "_score_func", scorer)).parameters
 
 
 def targets_of_callers() -> Iterator[tuple[str, Any]]:

@@ -15,6 +15,7 @@ from semisvm.decision.guard import guard, least_possible_cost, smoothed_confusio
 from semisvm.dual import Status
 from semisvm.estimators import guarded as guard_module
 from semisvm.estimators.binary import fit_pairs
+from semisvm.model_selection.cross_fit import assign_folds, list_folds
 from studies.data import load
 
 BOTH = pytest.mark.parametrize("estimator", [SupervisedSVC, LabelMeanSVC])
@@ -97,7 +98,7 @@ def test_the_share_of_a_class_is_the_fraction_that_was_asked_for():
 
 def test_many_labels_are_held_out_in_folds_that_hold_each_once_and_every_class():
     codes = np.where(np.arange(300) < 90, np.arange(300) % 3, -1)
-    folds = guard_module._folds(np.flatnonzero(codes >= 0), codes)
+    folds = [test for _, test in list_folds(assign_folds(codes, guard_module.MOST_FITS)[0])]
     assert len(folds) == guard_module.MOST_FITS
     assert_array_equal(np.sort(np.concatenate(folds)), np.arange(90))
     assert all(len(set(codes[fold])) == 3 for fold in folds)

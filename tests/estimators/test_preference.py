@@ -26,7 +26,7 @@ from semisvm.decision import choose
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.estimators.preference import _plan
 from semisvm.estimators.preference._plan import draw_folds
-from semisvm.estimators.targets import draw_certificate_rows, make_plan
+from semisvm.estimators.targets import OperatingPointsMixin, draw_certificate_rows
 from semisvm.labels import Labels, encode
 
 
@@ -153,9 +153,7 @@ def test_a_limit_that_comes_during_the_choice_leaves_the_supervised_machine_with
 
 def rows_of_certificate(model, y):
     """The rows that a fitted model kept for its certificate."""
-    names = ("min_precision", "min_recall", "confidence", "random_state")
-    asked = {name: getattr(model, name) for name in names}
-    plan = make_plan(encode(y), certificate_share=model.calibration_size, **asked)
+    plan = OperatingPointsMixin._make_plan(model, encode(y), None, model.calibration_size)
     return np.flatnonzero(plan.certifies)
 
 

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.metrics import make_scorer, recall_score
+from sklearn.metrics import get_scorer, make_scorer, recall_score
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -22,7 +22,7 @@ from sklearn.model_selection import (
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from semisvm import SVCCV, SemiSupervisedKFold, SupervisedSVC, load, save
-from semisvm.estimators import grid
+from semisvm.estimators import grid, progress
 from semisvm.model_selection.calibration import ScoreCalibrator
 
 CS = [0.1, 1.0, 10.0, 100.0]
@@ -85,12 +85,16 @@ def test_the_search_is_that_of_gridsearchcv(n_classes, parameters):
     assert_allclose(model.decision_function(X), search.decision_function(X), atol=1e-8)
 
 
-@pytest.mark.parametrize("solver", ["dual", "primal"])
-def test_linear_machines_are_tuned_in_either_form(solver):
+@pytest.mark.parametrize(
+    ("solver", "loss"), [("dual", "hinge"), ("primal", "hinge"), ("primal", "squared_hinge")]
+)
+def test_linear_machines_are_tuned_in_either_form(solver, loss):
     X, y = rows_and_labels()
-    settings = {"kernel": "linear", "solver": solver}
-    search = GridSearchCV(SupervisedSVC(**settings), {"C": CS}, cv=SemiSupervisedKFold(3)).fit(X, y)
-    model = SVCCV(CS, cv=3, scoring="accuracy", **settings).fit(X, y)
+    settings = {"kernel": "linear", "solver": solver, "loss": loss, "tol": 1e-8}
+    search = GridSearchCV(
+        SupervisedSVC(**settings), {"C": CS}, cv=SemiSupervisedKFold(3), scoring="roc_auc"
+    ).fit(X, y)
+    model = SVCCV(CS, cv=3, scoring="roc_auc", **settings).fit(X, y)
     assert_allclose(
         model.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"], atol=1e-12
     )
@@ -239,11 +243,13 @@ def test_without_a_refit_there_is_a_choice_and_no_model():
 )
 def test_threads_and_memory_do_not_change_the_scores(way, monkeypatch):
     X, y = rows_and_labels(3)
-    usual = SVCCV(CS, gammas=GAMMAS, cv=3, multi_class="ovr").fit(X, y)
+    # What is in the cache decides which steps are taken: within the tolerance, scores may differ.
+    settings = {"gammas": GAMMAS, "cv": 3, "multi_class": "ovr", "tol": 1e-6}
+    usual = SVCCV(CS, **settings).fit(X, y)
     n_threads = {"one thread": 1, "more threads than paths": 40}.get(way, 2)
     monkeypatch.setattr(grid, "n_threads", lambda: n_threads)
     cache_size = 0.05 if way == "kernel rows beyond memory" else None
-    other = SVCCV(CS, gammas=GAMMAS, cv=3, multi_class="ovr", cache_size=cache_size).fit(X, y)
+    other = SVCCV(CS, cache_size=cache_size, **settings).fit(X, y)
     assert_array_equal(other.scores_, usual.scores_)
 
 
@@ -280,6 +286,17 @@ def test_a_grid_of_one_cell_is_a_fit():
     assert_array_equal(model.decision_function(X), plain.decision_function(X))
 
 
+def test_verbose_says_how_far_the_search_is_and_what_is_best(capsys):
+    X, y = rows_and_labels()
+    model = SVCCV(CS, gammas=[0.1, 0.2], verbose=True).fit(X, y)
+    lines = [line for line in capsys.readouterr().out.splitlines() if "[search]" in line]
+    assert len(lines) == 2
+    assert (
+        f"of {2 * len(CS)} cells, best score {model.best_score_:.4g} at C={model.C_:.4g}"
+        in (lines[-1])
+    )
+
+
 def test_rows_that_are_streamed_are_refused_in_words():
     dask = pytest.importorskip("dask.array")
     X, y = rows_and_labels()
@@ -304,6 +321,44 @@ def test_a_time_limit_keeps_the_best_of_what_is_done(monkeypatch):
     assert np.isfinite(model.decision_function(X)).all()
     with pytest.raises(ValueError, match="before a single cell was complete"):
         SVCCV(CS, gammas=GAMMAS, time_limit=1e-9).fit(X, y)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_folds_advance_together_so_that_the_first_gamma_has_complete_cells(n_threads, monkeypatch):
+    X, y = rows_and_labels()
+    monkeypatch.setattr(grid, "n_threads", lambda: n_threads)
+    looks = []
+
+    def stop_halfway(self, n_iter, gap):
+        looks.append(n_iter)
+        return len(looks) >= 10  # of 4 values of C in 5 folds
+
+    monkeypatch.setattr(progress.Watch, "look", stop_halfway)
+    with pytest.warns(ConvergenceWarning, match=r"ended early \(stopped_by_callback\)"):
+        model = SVCCV(CS, gammas=[0.1]).fit(X, y)
+    assert np.isfinite(model.scores_[0]).all()
+    assert np.isnan(model.scores_[-1]).all()
+
+
+@pytest.mark.parametrize("scoring", ["balanced_accuracy", "roc_auc", None])
+def test_held_out_rows_count_by_their_weights(scoring):
+    X, y = rows_and_labels()
+    X, y = X[y >= 0], y[y >= 0]
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    folds = list(StratifiedKFold(3).split(X, y))
+    costs = {0: 1.0, 1: 3.0} if scoring is None else None
+    model = SVCCV([1.0], gammas=[0.1], cv=folds, scoring=scoring, costs=costs, tol=1e-6)
+    model.fit(X, y, sample_weight=weight)
+    for (train, test), score in zip(folds, model.scores_[0, 0], strict=True):
+        plain = SupervisedSVC(gamma=0.1, costs=costs, tol=1e-6)
+        plain.fit(X[train], y[train], sample_weight=weight[train])
+        if scoring is None:
+            cost = np.where(plain.predict(X[test]) != y[test], [costs[k] for k in y[test]], 0)
+            expected = -np.average(cost, weights=weight[test])
+        else:
+            rows = np.repeat(test, weight[test].astype(int))
+            expected = get_scorer(scoring)(plain, X[rows], y[rows])
+        assert score == pytest.approx(expected)
 
 
 @pytest.mark.posix

@@ -71,12 +71,10 @@ class Method:
     paper_name: str
     about: str
     takes_sparse: bool = True
-    n_squares: int = (
-        0  # matrices of all rows by all rows that a fit holds in memory whatever its cache_size
-    )
-    sets_threshold: bool = (
-        False  # whether it answers a precision or recall itself, its scores being above 0 there
-    )
+    # Matrices of all rows by all rows that a fit holds in memory whatever its cache_size.
+    n_squares: int = 0
+    # Whether it answers a precision or recall itself, its scores being above 0 there.
+    sets_threshold: bool = False
     for_one_class: bool = False  # whether it is for targets with labels of one class only
 
     @property

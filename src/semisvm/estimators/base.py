@@ -36,17 +36,17 @@ from semisvm.estimators.classifier import (
     training_rows,
     validated,
     widened,
-    winning_codes,
 )
 from semisvm.estimators.equal_rows import join_copies
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem, read_costs
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
-from semisvm.estimators.streams import decide_rows, fit_stream, scores_of_rows
+from semisvm.estimators.streams import StreamProblem, decide_rows, fit_stream, scores_of_rows
 from semisvm.kernels import scores_of_new_rows
 from semisvm.kernels.formula import KERNEL_NAMES
 from semisvm.kernels.threads import limited_threads, with_limited_threads
 from semisvm.labels import Labels, encode, refuse_marker_as_class
 from semisvm.matrices import PickedRows, as_dense, is_sparse_matrix, stored_numbers
+from semisvm.model_selection.scoring import winning_codes
 from semisvm.primal.dask_rows import is_streamed
 from semisvm.primal.rows import Rows
 from semisvm.sklearn_private import (
@@ -69,9 +69,7 @@ FORM_CONSTRAINTS: dict[str, Any] = {
 
 
 class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEstimator):
-    """Common parameters, checks and prediction; see `SupervisedSVC` for what the parameters
-    mean.
-    """
+    """Common parameters, checks and prediction; `SupervisedSVC` documents the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -146,9 +144,9 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows: a weight of 2 equals duplicating the row, a weight of 0 removes it.
         sample_cost : array-like of shape (n_samples, ...), default=None
-            The costs of errors on each row, instead of `costs`. Shape (n_samples,): for any class.
-            (n_samples, n_classes): by the true class of the row. (n_samples, n_classes, n_classes):
-            one matrix per row, [i, true class, predicted class].
+            The costs of errors on each row, instead of `costs`: of shape (n_samples,), (n_samples,
+            n_classes) by the true class of the row, or one matrix per row, [i, true class,
+            predicted class].
 
         Returns
         -------
@@ -275,7 +273,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         self.termination_condition_ = found.termination_condition
         self.history_ = [record for fit in found.fits for record in fit.history]
 
-    def _end_fit(self, problem: Any, found: MethodFit) -> Self:
+    def _end_fit(self, problem: TrainingProblem | StreamProblem, found: MethodFit) -> Self:
         """Say what the user has to know, and pass an interrupt on to a loop around the fit."""
         for warning in (*found.warnings, *ended_early(problem, found)):
             warn_caller(warning)
@@ -334,9 +332,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         return X
 
     def _score_checked(self, X) -> np.ndarray:
-        """Score rows that were checked and widened, by the binary problems, (n, n_problems); all
-        scores are finite.
-        """
+        """Scores of rows that were checked, by the binary problems, (n, n_problems); finite."""
         # What is not finite is refused below.
         with limited_threads(), np.errstate(over="ignore", invalid="ignore"):
             if hasattr(self, "_coef"):
@@ -349,9 +345,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         return scores
 
     def _decide(self, scores: np.ndarray) -> np.ndarray:
-        """From the scores of the binary problems, (n, n_problems), to what `decision_function`
-        returns.
-        """
+        """From the scores of the binary problems, (n, n_problems), to decision values."""
         return combine(scores, len(self.classes_), self._scheme)
 
     @property

@@ -26,8 +26,9 @@ from semisvm.estimators.problem import FEW_ROWS, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, RoundRecord, Watch
 from semisvm.kernels import KernelRows
 from semisvm.kernels.formula import Formula
-from semisvm.labels import Labels
-from semisvm.machines import LinearRows, MachineRows
+from semisvm.labels import UNLABELED_CODE, Labels
+from semisvm.machines import LinearRows, MachineRows, Problem, hinge_problem
+from semisvm.model_selection.cross_fit import list_folds
 from semisvm.primal.rows import Rows
 
 # A solve that stalled went as far as rounding allows: good enough to continue from.
@@ -37,9 +38,7 @@ ENDED_BY_USER = (Status.INTERRUPTED, Status.STOPPED)
 
 @dataclass(frozen=True)
 class Pair:
-    """One class against another, or against the rest (negative is None); indices into the
-    classes.
-    """
+    """One class against another, or against the rest (negative is None), by their indices."""
 
     positive: int
     negative: int | None
@@ -48,16 +47,16 @@ class Pair:
         """Which rows take part: all but the rows labeled as a third class."""
         if self.negative is None:
             return np.ones(len(labels.codes), dtype=bool)
-        return (
-            (labels.codes == self.positive) | (labels.codes == self.negative) | ~labels.is_labeled
-        )
+        return np.isin(labels.codes, [self.positive, self.negative]) | ~labels.is_labeled
 
     def sign(self, codes: np.ndarray) -> np.ndarray:
-        """+1 for the first class, -1 for the second (or the rest), 0 for rows that the pair does
-        not concern.
-        """
+        """+1 for the first class, -1 for the second (or the rest), 0 for all other rows."""
         is_negative = codes >= 0 if self.negative is None else codes == self.negative
         return np.where(codes == self.positive, 1.0, np.where(is_negative, -1.0, 0.0))
+
+    def problem(self, kernel: MachineRows, codes: np.ndarray, box: np.ndarray) -> Problem:
+        """The machine of this labeling; `codes` is -1 where a row takes no part."""
+        return hinge_problem(kernel, self.sign(codes), box)
 
     def name(self, classes: np.ndarray) -> str:
         """For people: "spam vs rest", "cat vs dog"."""
@@ -76,9 +75,7 @@ def pairs(n_classes: int, multi_class: str) -> list[Pair]:
 
 
 def combine(scores: np.ndarray, n_classes: int, scheme: str) -> np.ndarray:
-    """Scores of the binary problems, (n, n_problems), to what decision_function returns: (n,) or
-    (n, n_classes).
-    """
+    """Scores of binary problems, (n, n_problems), to decision values, (n,) or (n, n_classes)."""
     if n_classes == 2:
         return scores[:, 0]
     if scheme == "ovo":
@@ -87,9 +84,7 @@ def combine(scores: np.ndarray, n_classes: int, scheme: str) -> np.ndarray:
 
 
 def _votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
-    """Votes of the pairs, and within equal votes the summed scores, squeezed to less than half a
-    vote.
-    """
+    """Votes of the pairs, plus less than half a vote for the summed scores, which break ties."""
     votes = np.zeros((len(scores), n_classes))
     strength = np.zeros_like(votes)
     for k, (i, j) in enumerate(combinations(range(n_classes), 2)):
@@ -143,8 +138,7 @@ class BinaryTask:
 
 @dataclass(frozen=True)
 class BinaryFit:
-    """A classifier f(x) = sum_i row_beta[i] k(x_i, x) + bias or <w, x> + bias, and how it came
-    about.
+    """A classifier f(x) = sum_i row_beta[i] k(x_i, x) + bias or <w, x> + bias, and its history.
 
     row_beta   (n,) one coefficient per row; empty in the primal form
     w          (d,) one weight per feature; only in the primal form
@@ -180,9 +174,7 @@ class BinaryFit:
         )
 
     def at(self, rows: np.ndarray, row_beta: np.ndarray) -> BinaryFit:
-        """The fit with the entries of these of its rows, given by their numbers, and with other
-        coefficients.
-        """
+        """The fit on these of its rows, given by their numbers, with other coefficients."""
         rounds = None if self.rounds is None else self.rounds[rows]
         guess = None if self.guess is None else self.guess[rows]
         return replace(
@@ -251,8 +243,7 @@ def fit_pairs(
     few_rows: int = FEW_ROWS,
     fit_together: Callable[[list[BinaryTask]], list[BinaryFit]] | None = None,
 ) -> list[BinaryFit]:
-    """Solve the binary problems one after the other; those that use the same rows share their
-    kernel rows.
+    """Solve the binary problems in turn; those on the same rows share their kernel rows.
 
     kernel         the rows of K, where they are there already
     is_frugal      whether a binary problem is one solve, after which its kernel rows are not needed
@@ -264,7 +255,7 @@ def fit_pairs(
     progress = problem.progress
     fits: list[BinaryFit] = []
 
-    def make_task(number: int, part: TrainingProblem, rows: np.ndarray, watch: Any) -> BinaryTask:
+    def make_task(number: int, part: TrainingProblem, rows: np.ndarray, watch: Watch) -> BinaryTask:
         assert kernel is not None
         pair = tasks[number]
         own = costs.select(rows)
@@ -284,21 +275,16 @@ def fit_pairs(
             positive=pair.positive,
         )
 
-    if (
-        fit_together is not None and len(tasks) > 1 and problem.multi_class == "ovr"
-    ):  # all on the same rows
+    is_on_same_rows = len(tasks) > 1 and problem.multi_class == "ovr"
+    if fit_together is not None and is_on_same_rows:
         kernel = problem.machine_rows(formula, few_rows=few_rows) if kernel is None else kernel
         if getattr(kernel, "home", "cpu") != "cpu":
             rows = np.ones(problem.n_rows, dtype=bool)
             with progress.whole_fit("fit", max_subtasks=len(tasks)), ExitStack() as watches:
                 names = [pair.name(labels.classes) for pair in tasks]
                 entered = [watches.enter_context(progress.one_problem(name)) for name in names]
-                return fit_together(
-                    [
-                        make_task(number, problem, rows, watch)
-                        for number, watch in enumerate(entered)
-                    ]
-                )
+                together = [make_task(k, problem, rows, watch) for k, watch in enumerate(entered)]
+                return fit_together(together)
     for number, watch in each_task(tasks, labels.classes, progress, fits):
         rows = tasks[number].rows(labels)
         part = problem.select(rows)
@@ -312,8 +298,7 @@ def fit_pairs(
 def each_task(
     tasks: Sequence[Pair], classes: np.ndarray, progress: Progress, fits: list[BinaryFit]
 ) -> Iterator[tuple[int, Watch]]:
-    """The number of each binary problem and what watches it, while the caller adds their fits to
-    the list.
+    """The number of each binary problem and its watch, while the caller adds the fits.
 
     Problems after one that the user ended are not trained.
     """
@@ -326,10 +311,32 @@ def each_task(
                 return
 
 
-def spread(fit: BinaryFit, rows: np.ndarray) -> BinaryFit:
-    """A fit on some of the rows, given as a mask, as a fit on all of them: the others have no
-    part in it.
+def score_left_out(
+    problem: TrainingProblem,
+    fold: np.ndarray,
+    refit: Callable[[TrainingProblem], list[BinaryFit]],
+    usable: Sequence[Status] = USABLE,
+) -> np.ndarray | None:
+    """Scores of the binary problems, (n, n_problems), by fits that have not seen a row's label.
+
+    `fold`, (n,), has -1 for rows whose label is never hidden: their scores are NaN. None where a
+    fit ended in another way than the `usable` ones, or where no label is hidden.
     """
+    scores = None
+    for _, test in list_folds(fold):
+        codes = problem.labels.codes.copy()
+        codes[test] = UNLABELED_CODE
+        fits = refit(problem.relabel(codes))
+        if any(fit.status not in usable for fit in fits):
+            return None
+        if scores is None:
+            scores = np.full((problem.n_rows, len(fits)), np.nan)
+        scores[test] = np.stack([fit.scores[test] for fit in fits], axis=1)
+    return scores
+
+
+def spread(fit: BinaryFit, rows: np.ndarray) -> BinaryFit:
+    """A fit on some of the rows, given as a mask, as a fit on all of them."""
     if rows.all():
         return fit
     return replace(
@@ -348,9 +355,7 @@ def _widen(values: np.ndarray, rows: np.ndarray, blank: float) -> np.ndarray:
 
 
 def _untrained(last: BinaryFit) -> BinaryFit:
-    """What is left of a binary problem that the user did not want to wait for: a score of 0
-    everywhere.
-    """
+    """A binary problem that the user did not want to wait for: a score of 0 everywhere."""
     nothing = np.zeros(len(last.scores))
     w = None if last.w is None else np.zeros(len(last.w))
     return BinaryFit(

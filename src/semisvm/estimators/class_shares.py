@@ -54,28 +54,14 @@ class PositiveShare:
     def nearest(self, weight: np.ndarray) -> int:
         """How many rows, in the order given, come nearest to this share of the weight."""
         middle = np.cumsum(weight) - weight / 2
-        return _some_of_each(
-            int(
-                np.count_nonzero(
-                    middle <= self.value * weight.sum() + ROUNDING_OF_COUNTS * weight.mean()
-                )
-            ),
-            weight,
-        )
+        most = self.value * weight.sum() + ROUNDING_OF_COUNTS * weight.mean()
+        return _some_of_each(int(np.count_nonzero(middle <= most)), weight)
 
     def at_least(self, weight: np.ndarray) -> int:
-        """The fewest rows, in the order given, that have this share of the weight: CS4VM's
-        authors round up.
-        """
+        """The fewest rows, in this order, with at least this share of the weight (CS4VM)."""
         before = np.cumsum(weight) - weight
-        return _some_of_each(
-            int(
-                np.count_nonzero(
-                    before < self.value * weight.sum() - ROUNDING_OF_COUNTS * weight.mean()
-                )
-            ),
-            weight,
-        )
+        most = self.value * weight.sum() - ROUNDING_OF_COUNTS * weight.mean()
+        return _some_of_each(int(np.count_nonzero(before < most)), weight)
 
 
 def _some_of_each(count: int, weight: np.ndarray) -> int:
@@ -95,9 +81,7 @@ def check_share_has_one_meaning(asked: str | float, n_classes: int) -> None:
 def settle_share(
     asked: str | float, sign: np.ndarray, decision_values: np.ndarray, counts: np.ndarray
 ) -> PositiveShare:
-    """Settle what `positive_fraction` asks for; decision values are those of the supervised
-    machine.
-    """
+    """The share that is asked for; decision values are those of the supervised machine."""
     is_labeled = sign != 0
     n_labeled = int(np.count_nonzero(is_labeled))
     share = float(np.average(sign[is_labeled] > 0, weights=counts[is_labeled]))
@@ -112,22 +96,16 @@ def settle_share(
 def settle_shares(
     asked: str | float, labels: Labels, estimates: np.ndarray, weight: np.ndarray
 ) -> list[PositiveShare]:
-    """How many of the unlabeled rows are of each class: as `settle_share` has it of the class
-    against the rest.
-    """
-    margin = np.stack(
-        [
-            np.delete(estimates, k, axis=1).min(axis=1) - estimates[:, k]
-            for k in range(labels.n_classes)
-        ]
-    )
-    return [settle_share(asked, labels.sign(k), margin[k], weight) for k in range(labels.n_classes)]
+    """The share of unlabeled rows of each class, that of each class against the rest."""
+    shares = []
+    for k in range(labels.n_classes):
+        margin = np.delete(estimates, k, axis=1).min(axis=1) - estimates[:, k]
+        shares.append(settle_share(asked, labels.sign(k), margin, weight))
+    return shares
 
 
 def share_of_labels(asked: str | float, share: float, n_labeled: int) -> PositiveShare:
-    """The number asked for, or the share of positives among the labeled rows with the interval
-    that they allow.
-    """
+    """The number asked for, or the share among the labeled rows with its interval."""
     if not isinstance(asked, str):
         return PositiveShare(float(asked), float(asked), float(asked))
     return PositiveShare(
@@ -136,8 +114,7 @@ def share_of_labels(asked: str | float, share: float, n_labeled: int) -> Positiv
 
 
 def report_shares(shares: list[PositiveShare | None]) -> tuple[np.ndarray, np.ndarray]:
-    """The attributes `positive_fraction_`, (n_problems,), and `positive_fraction_interval_`,
-    (n_problems, 2).
+    """`positive_fraction_`, (n_problems,), and `positive_fraction_interval_`, (n_problems, 2).
 
     NaN where a fit ended before its share was settled.
     """
@@ -160,8 +137,7 @@ def unlabeled_rows(sign: np.ndarray) -> np.ndarray:
 
 
 def rank_rows(scores: np.ndarray, rows: np.ndarray, *, rounding: float = 0.0) -> np.ndarray:
-    """These rows, largest score first; scores that differ by no more than `rounding` of the largest
-    tie.
+    """These rows, largest score first; scores within `rounding` of the largest tie.
 
     Ties stay in the order of the rows.
     """
@@ -180,9 +156,7 @@ def rank_rows(scores: np.ndarray, rows: np.ndarray, *, rounding: float = 0.0) ->
 def label_by_rank(
     sign: np.ndarray, ranked: np.ndarray, n_positive: int, n_negative: int | None = None
 ) -> np.ndarray:
-    """The signs given, +1 for the first `n_positive` of the ranked rows and -1 for the last
-    `n_negative` (the rest).
-    """
+    """`sign` with +1 for the first `n_positive` ranked rows, -1 for the last `n_negative`."""
     guess = np.array(sign, dtype=np.float64)
     n_negative = len(ranked) - n_positive if n_negative is None else n_negative
     guess[ranked[:n_positive]], guess[ranked[len(ranked) - n_negative :]] = +1, -1
@@ -190,9 +164,7 @@ def label_by_rank(
 
 
 def guess_by_rank(ranked: np.ndarray, n_rows: int, rate: float, is_half: bool) -> np.ndarray:
-    """Call the top `rate` of the ranked rows positive and the rest negative, or the surer half
-    of each: (n,) signs.
-    """
+    """+1 for the top `rate` of the ranked rows, -1 for the rest, or for the surer half of each."""
     n_positive = min(max(round(rate * len(ranked)), 1), len(ranked) - 1)
     n_negative = len(ranked) - n_positive
     if is_half:
@@ -202,8 +174,7 @@ def guess_by_rank(ranked: np.ndarray, n_rows: int, rate: float, is_half: bool) -
 
 
 def assign(score: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """The class of each row, (n,), so many rows for each class, and the sum of scores as large as
-    it can be.
+    """The class of each row, (n,), by count of each class, with the largest sum of scores.
 
         score   (n, K)  what it is worth to give row i class k
         count   (K,)    how many rows each class is to have; they sum to n
@@ -245,9 +216,7 @@ def assign(score: np.ndarray, count: np.ndarray) -> np.ndarray:
 
 
 def counts_of(share: np.ndarray, n_rows: int) -> np.ndarray:
-    """Whole numbers of rows in these shares, (K,), that sum to n_rows: at least one each, if
-    there are so many.
-    """
+    """Numbers of rows in these shares, (K,), that sum to n_rows; at least one each, if possible."""
     share = np.asarray(share, dtype=np.float64)
     wanted = n_rows * share / share.sum()
     count = np.floor(wanted + 1e-9).astype(np.intp)
@@ -260,9 +229,7 @@ def counts_of(share: np.ndarray, n_rows: int) -> np.ndarray:
 
 
 def _best_at_fair_prices(score: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """The best class of each row once the prices of the classes are settled, one after the
-    other, round by round.
-    """
+    """The best class of each row once the prices of the classes are settled in turn."""
     n_rows, n_classes = score.shape
     price = np.zeros(n_classes)
     best = score.argmax(axis=1)
@@ -280,9 +247,7 @@ def _best_at_fair_prices(score: np.ndarray, count: np.ndarray) -> np.ndarray:
 
 
 def _cheapest_moves(score: np.ndarray, given: np.ndarray) -> np.ndarray:
-    """What it costs at least to move a row from class a to b, (K, K); infinite where there is
-    none.
-    """
+    """The least cost of moving a row from class a to b, (K, K); infinite where there is none."""
     price = np.full((score.shape[1],) * 2, np.inf)
     for a in range(len(price)):
         rows = score[given == a]
@@ -292,9 +257,7 @@ def _cheapest_moves(score: np.ndarray, given: np.ndarray) -> np.ndarray:
 
 
 def _cheapest_chain(price: np.ndarray, excess: np.ndarray) -> list[int]:
-    """From a class with too many rows to one with too few (Bellman and Ford: a move back may
-    have a negative price).
-    """
+    """From a class with too many rows to one with too few, by Bellman and Ford's algorithm."""
     distance = np.where(excess > 0, 0.0, np.inf)
     before = np.full(len(price), -1)
     for _ in range(len(price) - 1):

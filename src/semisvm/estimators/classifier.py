@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.errors import UndefinedError, not_numbers
@@ -28,8 +27,7 @@ from semisvm.matrices import (
     stored_numbers,
     with_small_indices,
 )
-from semisvm.model_selection.scoring import LabeledRowsScoreMixin
-from semisvm.primal.dask_rows import is_dask, map_lazily
+from semisvm.model_selection.scoring import LabelsAndScoresMixin
 from semisvm.sklearn_private import check_sample_weight
 
 if TYPE_CHECKING:
@@ -48,16 +46,12 @@ SAFE_KERNEL_VALUE = 1e30  # in float32, with room for sums of several
 
 
 def validated(estimator: Any, X: Any, **how: Any) -> Any:
-    """What scikit-learn's `validate_data` returns; its sum over huge numbers warns nobody of an
-    overflow.
-    """
+    """What scikit-learn's `validate_data` returns, without warnings of overflows."""
     return measured(estimator, X, **how)[0]
 
 
 def measured(estimator: Any, X: Any, **how: Any) -> tuple[Any, float | None]:
-    """The same, and the largest magnitude in it where all threads have looked at it for numbers
-    that are not finite.
-    """
+    """The same, and the largest magnitude where all threads have looked for infinite numbers."""
     with np.errstate(over="ignore", invalid="ignore"):
         if (
             type(X) is np.ndarray
@@ -66,9 +60,8 @@ def measured(estimator: Any, X: Any, **how: Any) -> tuple[Any, float | None]:
             and not CHECKS_OF_NUMBERS & set(how)
         ):
             checked = validate_data(estimator, X, ensure_all_finite=False, **how)
-            if np.isfinite(
-                largest := largest_magnitude(checked)
-            ):  # otherwise scikit-learn says what is wrong
+            # Where it is not finite, scikit-learn says below what is wrong.
+            if np.isfinite(largest := largest_magnitude(checked)):
                 return checked, largest
         try:
             return validate_data(estimator, X, **how), None
@@ -146,9 +139,7 @@ def check_codes(codes: Any, weight: Any, n_classes: int) -> None:
 
 
 def check_class_counts(labels: Labels, counts: np.ndarray) -> None:
-    """Refuse fewer than two classes, and a class without a labeled row; counts: (n_classes,)
-    labeled rows.
-    """
+    """Refuse fewer than two classes, and a class without a labeled row; counts: (n_classes,)."""
     if labels.n_classes < 2 or not counts.all():
         found = ", ".join(
             f"{n:g} of {name!r}" for name, n in zip(labels.classes.tolist(), counts, strict=True)
@@ -160,9 +151,7 @@ def check_class_counts(labels: Labels, counts: np.ndarray) -> None:
 
 
 def training_rows(estimator: Any, X: Any, *, is_kernel: bool) -> Any:
-    """The rows of a fit, checked, in a precision that is wide enough; or a kernel matrix between
-    them.
-    """
+    """The rows of a fit, checked, in a precision that is wide enough; or their kernel matrix."""
     if is_kernel:
         if is_sparse_matrix(X):
             raise TypeError("Sparse precomputed kernels are not supported: pass X.toarray().")
@@ -175,9 +164,8 @@ def training_rows(estimator: Any, X: Any, *, is_kernel: bool) -> Any:
         return K
     X, largest = measured(estimator, X, accept_sparse="csr", dtype=FLOATS)
     usable = with_small_indices(widened(X, largest))
-    if X.dtype != np.float32 and (
-        largest is None or largest > LARGEST
-    ):  # numbers in float32 are all small enough
+    # Numbers in float32 are all small enough.
+    if X.dtype != np.float32 and (largest is None or largest > LARGEST):
         refuse_too_large(usable, getattr(estimator, "feature_names_in_", None))
     return usable
 
@@ -255,9 +243,7 @@ def needs_float64(formula: Formula, X: Any) -> bool:
 
 
 def refuse_undefined(scores: np.ndarray, X: Any, names: Any = None) -> None:
-    """Refuse scores that are not finite, one line per row of X; the message names the row and
-    its largest feature.
-    """
+    """Raise UndefinedError, with the row and its largest feature, if a score is not finite."""
     is_finite = np.isfinite(scores) if scores.ndim == 1 else np.isfinite(scores).all(axis=1)
     if is_finite.all():
         return
@@ -311,29 +297,8 @@ def _largest_number(X: Any, names: Any) -> tuple[int, str]:
     return row, f"{name} is {value:.6g}"
 
 
-def winning_codes(decision: np.ndarray) -> np.ndarray:
-    """The class index of each row: with two classes 1 where the score is above 0, with more the
-    largest score.
-    """
-    return (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
-
-
-def has_probabilities(classifier: Any) -> bool:
-    """Whether `predict_proba` can be called; an AttributeError says why not, and what to do."""
-    if why := classifier._why_no_probabilities():
-        raise AttributeError(why)
-    return True
-
-
-class SemiSupervisedMixin(LabeledRowsScoreMixin):
-    """Mixin for classifiers with `decision_function`: `predict`, `score`, `campaign` and
-    `with_threshold`; and for those with `predict_proba` its logarithm.
-
-    It must come before scikit-learn's `ClassifierMixin` among the base classes.
-    """
-
-    classes_: np.ndarray
-    decision_function: Callable[..., np.ndarray]
+class SemiSupervisedMixin(LabelsAndScoresMixin):
+    """Mixin for the estimators: labels and scores, `campaign` and `with_threshold`."""
 
     def __sklearn_clone__(self) -> Any:
         """Return an unfitted copy. It passes Ctrl-C on to whoever cloned it: a search or an
@@ -342,67 +307,6 @@ class SemiSupervisedMixin(LabeledRowsScoreMixin):
         copy = super().__sklearn_clone__()  # type: ignore[misc]
         copy._is_clone = True
         return copy
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows, or with ``kernel="precomputed"`` the kernel values between them and the
-            training rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Class labels.
-        """
-        if is_dask(X):
-            check_is_fitted(self)
-            return map_lazily(self.predict, X, None, self.classes_.dtype)
-        decision = self.decision_function(X)
-        return self.classes_[winning_codes(decision)]
-
-    def _why_no_probabilities(self) -> str:
-        """Why there is no `predict_proba`, and what to do; empty where there is."""
-        name = type(self).__name__
-        return (
-            f"{name} has no probabilities of its own. semisvm.SemiSupervisedCalibratedClassifierCV("
-            f"{name}(...)) fits them to out-of-fold scores."
-        )
-
-    @available_if(has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class, where the estimator has probabilities.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            One column per class, in the order of `classes_`.
-        """
-        raise NotImplementedError
-
-    @available_if(has_probabilities)
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithm of the probability of each class; see `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-            One column per class, in the order of `classes_`.
-        """
-        probabilities = self.predict_proba(X)
-        return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
 
     def campaign(self, X_pool: Any, **options: Any) -> Campaign:
         """Begin to label rows of a pool until a threshold of this model is certified.

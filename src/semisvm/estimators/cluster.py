@@ -98,32 +98,27 @@ class ClusterSVC(BaseSVC):
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        The costs of errors. A dictionary multiplies C for the rows of each class; every class must
-        be named. In a matrix, rows are true and columns predicted classes, in the order of
-        `classes_`, with zeros on the diagonal.
+        The costs of errors. A dictionary multiplies C for the rows of each class; in a matrix, rows
+        are true and columns predicted classes, in the order of `classes_`.
     class_weight : dict or "balanced", default=None
-        Multiplies C for the rows of each class, as in scikit-learn. The labeled rows of a class of
-        weight 0 are not used in training.
+        Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        How more than two classes become binary problems: one per class against the rest ("ovr"), or
-        one per pair of classes ("ovo"). "auto" is "ovo" if all rows that are used have labels, and
-        "ovr" if unlabeled rows take part in every binary problem.
+        With more than two classes, one binary problem per class against the rest, or one per pair.
+        "auto" is "ovr" where unlabeled rows take part in every binary problem, else "ovo".
     unlabeled : int, float, str or None, default=-1
         The marker of rows without a label in y. Missing values and empty strings always mark them.
     tol : float, default=1e-3
-        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
-        in float64.
+        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds for the whole fit. None: no limit. When a limit is reached, the
-        best model so far is kept.
+        Maximum number of seconds for the fit, which then keeps the best model so far. None: no
+        limit.
     cache_size : float, default=None
-        Megabytes for kernel rows, or for the inner products of rows that a linear SVM in its primal
-        form keeps. None: half of the free memory. A smaller cache is slower.
+        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
-        install 'semisvm[gpu]'``; "auto" uses a GPU if there is one and the rows are many.
+        "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip install 'semisvm[gpu]'``; "auto" uses it
+        where the rows are many.
     random_state : int, RandomState instance or None, default=None
         Seed of the random draws of the fit. Pass an int for reproducible results.
     verbose : bool, default=False
@@ -138,7 +133,7 @@ class ClusterSVC(BaseSVC):
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
         Those rows; empty with a precomputed kernel.
     n_support_ : ndarray of shape (n_classes,)
-        Number of support vectors of each class, by the label that each row was trained with.
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_problems, n_support)
         Signed coefficients of the support vectors, one line per binary problem.
     intercept_ : ndarray of shape (n_problems,)
@@ -146,9 +141,8 @@ class ClusterSVC(BaseSVC):
     coef_ : ndarray of shape (n_problems, n_features)
         Weights of the features; only with a linear kernel.
     gap_ : ndarray of shape (n_problems,)
-        How far from optimal each solution may be: the largest violation of the optimality
-        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
-        objective.
+        The largest violation of the optimality conditions; of fits in the primal form the relative
+        duality gap.
     transduction_ : ndarray of shape (n_samples,)
         The label that each row was trained with: its own, its cluster's, or the prediction where
         that is none.
@@ -166,8 +160,7 @@ class ClusterSVC(BaseSVC):
         ``n_clusters``, ``C`` and ``accuracy`` of each candidate; empty where there was nothing to
         choose.
     history_ : list of RoundRecord
-        One record per round: the binary problem, solver steps, gap, seconds, objective and the
-        method's own details.
+        One record per round; see `semisvm.estimators.progress.RoundRecord`.
     n_iter_ : int
         Solver steps over all binary problems.
     termination_condition_ : str
@@ -175,7 +168,7 @@ class ClusterSVC(BaseSVC):
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features seen during fit; only where X has string column names.
+        Names of the features seen during fit, where X has names.
 
     See Also
     --------
@@ -195,8 +188,7 @@ class ClusterSVC(BaseSVC):
     References
     ----------
     .. [1] H. Bae, H. Kim and S. J. Shin, "The use of support vector machines in semi-supervised
-       classification",
-       Communications for Statistical Applications and Methods 29, 2022.
+       classification", Communications for Statistical Applications and Methods 29, 2022.
        :doi:`10.29220/CSAM.2022.29.2.193`
 
     Examples
@@ -339,7 +331,7 @@ class ClusterSVC(BaseSVC):
         numbers = _candidates(self.n_clusters, {problem.labels.n_classes, *N_CLUSTERS})
         if len(values) == len(numbers) == 1:
             return ClusterChoice(numbers[0], float(values[0]), [])
-        trainer = Trainer(problem, labeler.kernel_rows, labeler.watch, values)
+        trainer = Trainer(problem, labeler.kernel, labeler.watch, values)
         return choose_clusters(clusters, trainer, numbers, values, np.random.default_rng(seed))
 
     def _check_parameters(self) -> None:

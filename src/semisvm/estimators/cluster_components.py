@@ -22,9 +22,7 @@ LEAST_WITHIN = 1e-15  # a variance within classes; rounding leaves less of equal
 
 
 def median_gamma(X: Any, labels: Labels, weight: np.ndarray, rng: np.random.Generator) -> float:
-    """gamma = 1 / (2 sigma^2), sigma the median distance between labeled rows, or between all
-    where that is 0.
-    """
+    """1 / (2 sigma^2), sigma the median distance between labeled rows, or else between all."""
     labeled = np.flatnonzero(labels.is_labeled)
     sigma = _median_distance(X, weight, labeled, rng) or _median_distance(
         X, weight, np.arange(X.shape[0]), rng
@@ -35,9 +33,7 @@ def median_gamma(X: Any, labels: Labels, weight: np.ndarray, rng: np.random.Gene
 def _median_distance(
     X: Any, weight: np.ndarray, rows: np.ndarray, rng: np.random.Generator
 ) -> float:
-    """Median over the pairs of rows that differ, each pair counted by the product of its
-    weights; 0 where none do.
-    """
+    """Median over the pairs of rows that differ, by the products of weights; 0 where none do."""
     if len(rows) > ROWS_FOR_MEDIAN:
         rows = rng.choice(rows, ROWS_FOR_MEDIAN, replace=False)
     left, right = np.triu_indices(len(rows), k=1)
@@ -55,8 +51,7 @@ def _median_distance(
 def f_statistic(
     scores: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None
 ) -> np.ndarray:
-    """F of each column over the labeled rows: variance between the classes' means over variance
-    within them.
+    """F of each column over the labeled rows: variance between classes over variance within.
 
     For two classes it is Hotelling's T^2 of the column. Classes with one row count in the means
     only; all zeros where no column could be tested (as many classes as labeled rows).
@@ -92,9 +87,7 @@ def select_components(
     share: float,
     weight: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Columns, best first: the fewest whose statistic (or eigenvalue) sums to `share` of the
-    total.
-    """
+    """Columns, best first: the fewest whose statistics (eigenvalues) sum to `share` of all."""
     worth = (
         f_statistic(components.scores, codes, weight)
         if by == "statistic"

@@ -37,7 +37,9 @@ from semisvm.estimators.rounds import EndedEarlyError, Labeler
 from semisvm.kernels import KernelRows
 from semisvm.kernels.spectrum import kernel_pca
 from semisvm.kernels.threads import openmp_threads
+from semisvm.machines import MachineRows
 from semisvm.matrices import count_distinct_rows
+from semisvm.model_selection.cross_fit import assign_folds, hide_single_rows
 
 EMPTY_RULES = ("nearest", "drop", "random")
 DEFAULT_N_CLUSTERS = 10
@@ -73,9 +75,7 @@ def label_clusters(
 
 
 def settle_noise(clusters: np.ndarray) -> np.ndarray:
-    """Rows that a clusterer calls noise (-1) become clusters of one row, for which the rules
-    above then hold.
-    """
+    """Rows that a clusterer calls noise (-1) become clusters of one row."""
     clusters = np.maximum(clusters, -1)
     clusters = np.unique(clusters, return_inverse=True)[1].ravel() - int((clusters < 0).any())
     noise = np.flatnonzero(clusters < 0)
@@ -104,9 +104,7 @@ def cluster_centers(
 
 
 def order_of_appearance(codes: np.ndarray, n_classes: int) -> np.ndarray:
-    """The classes in the order of their first labeled rows: draws in this order do not depend on
-    their names.
-    """
+    """The classes by their first labeled rows: draws in this order do not depend on names."""
     first = np.full(n_classes, len(codes))
     rows = np.flatnonzero(codes >= 0)[::-1]
     first[codes[rows]] = rows
@@ -116,17 +114,14 @@ def order_of_appearance(codes: np.ndarray, n_classes: int) -> np.ndarray:
 def _argmax_at_random(
     votes: np.ndarray, rng: np.random.Generator, classes: np.ndarray
 ) -> np.ndarray:
-    """The class with most votes in each row; among equals (up to the rounding of weights) one at
-    random.
-    """
+    """The class with most votes in each row; among equals, up to rounding, one at random."""
     most = votes.max(axis=1, keepdims=True)
     is_among = (votes >= most * (1 - 1e-12))[:, classes]
     return classes[np.where(is_among, rng.random(votes.shape), -1.0).argmax(axis=1)]
 
 
 class ClusterLabeler:
-    """Steps 0 to 2 of the method: features, clusters, labels; each made once for what it depends
-    on.
+    """Steps 0 to 2 of the method: features, clusters and labels, each made once.
 
     `how` is the ClusterSVC whose parameters say what to do. After `label`, `clusters` and
     `cluster_codes` are those of the last labeling.
@@ -152,9 +147,7 @@ class ClusterLabeler:
             )
 
     def label(self, codes: np.ndarray, n_clusters: int | None) -> np.ndarray:
-        """A class for every row from the labels in `codes`: their own, or their cluster's, or -1
-        (left out).
-        """
+        """A class for every row from the labels in `codes`: its own, its cluster's, or -1."""
         kept, features = self._features(codes)
         if (kept, n_clusters) not in self._found:
             self._found[kept, n_clusters] = self._cluster(features, n_clusters)
@@ -166,9 +159,7 @@ class ClusterLabeler:
         return np.where(codes >= 0, codes, self.cluster_codes[self.clusters])
 
     def describe(self) -> dict[str, Any]:
-        """What to record of the last labeling; `agreement`: the share of labeled rows with their
-        cluster's label.
-        """
+        """What to record of the last labeling; `agreement` is that of labels and clusters."""
         codes = self.labels.codes
         labeled = self.labels.is_labeled
         votes = count_votes(self.clusters, codes, self.weight, self.labels.n_classes)
@@ -181,9 +172,7 @@ class ClusterLabeler:
         }
 
     def _features(self, codes: np.ndarray) -> tuple[tuple[int, ...], Any]:
-        """Step 0: which components are kept, and the rows on them; X itself where nothing is
-        embedded.
-        """
+        """Step 0: which components are kept, and the rows on them; or X itself."""
         if self.components is None:
             return (), self.X
         kept = select_components(
@@ -201,14 +190,10 @@ class ClusterLabeler:
         seed = self.seed
         if self.how.clusterer is not None:
             clusterer = prepare(self.how.clusterer, n_clusters, n_rows, seed)
-            is_told = self.weight_or_none is not None and has_fit_parameter(
-                clusterer, "sample_weight"
-            )
-            return settle_noise(
-                clusterer.fit_predict(
-                    features, **({"sample_weight": self.weight} if is_told else {})
-                )
-            )
+            weights = {}
+            if self.weight_or_none is not None and has_fit_parameter(clusterer, "sample_weight"):
+                weights = {"sample_weight": self.weight}
+            return settle_noise(clusterer.fit_predict(features, **weights))
         # More clusters than distinct rows would stay empty, and scikit-learn would warn of them.
         k = _n_distinct(features, min(n_clusters or DEFAULT_N_CLUSTERS, n_rows))
         k_means = KMeans(k, n_init=N_INIT, random_state=seed)
@@ -244,9 +229,7 @@ def check_clusterer(clusterer: Any, n_clusters: Any) -> None:
 
 
 def prepare(clusterer: Any, n_clusters: int | None, n_rows: int, seed: int) -> Any:
-    """A clone of the user's clusterer, with our number of clusters, and our seed where it has
-    none of its own.
-    """
+    """A clone of the clusterer, with our number of clusters, and our seed where it has none."""
     clusterer = clone(clusterer)
     parameters = clusterer.get_params()
     if n_clusters is not None:
@@ -267,9 +250,7 @@ SEARCH_TOL = 1e-2  # a hundredth of the margin: no more is needed to count predi
 
 @dataclass(frozen=True)
 class ClusterChoice:
-    """What was chosen; `results` has one record per pair tried, `ended_by` says what ended the
-    search early.
-    """
+    """What was chosen; `results`: one record per pair tried; `ended_by`: what ended the search."""
 
     n_clusters: int | None
     C: float
@@ -278,17 +259,10 @@ class ClusterChoice:
 
 
 def deal_folds(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A fold for each labeled row, -1 for rows that are never hidden; every class is spread over
-    the folds.
-    """
-    fold = np.full(len(codes), -1)
-    n_dealt = 0
-    for code in order_of_appearance(codes, codes.max() + 1):
-        rows = rng.permutation(np.flatnonzero(codes == code))
-        if len(rows) > 1:
-            fold[rows] = (n_dealt + np.arange(len(rows))) % N_FOLDS
-            n_dealt += len(rows)
-    return fold
+    """A fold for each labeled row, class by class; -1 for rows that are never hidden."""
+    order = order_of_appearance(codes, codes.max() + 1)
+    ranked = np.where(codes >= 0, np.argsort(order)[codes], -1)
+    return assign_folds(hide_single_rows(ranked), N_FOLDS, rng=rng)[0]
 
 
 def choose_clusters(
@@ -345,12 +319,10 @@ def choose_clusters(
 
 
 class Trainer:
-    """Trains on a labeling with every C; folds often come to the same labeling, which is trained
-    on once.
-    """
+    """Trains on a labeling with every C; a labeling that comes back is trained on once."""
 
     def __init__(
-        self, problem: TrainingProblem, kernel: KernelRows, watch: Watch, values: Sequence[float]
+        self, problem: TrainingProblem, kernel: MachineRows, watch: Watch, values: Sequence[float]
     ):
         self.problem = problem
         self.kernel = kernel

@@ -35,8 +35,7 @@ ROWS_TO_COMPILE = 40
 
 
 def compile_all() -> dict[str, float]:
-    """Compile everything that a fit on the CPU may need, or find it on disk, where machine code is
-    kept.
+    """Compile everything that a fit on the CPU may need; the machine code is kept on disk.
 
     The first fit after an installation compiles what it uses, for a few seconds. This does it for
     all of them: rows of both precisions, dense, sparse and of whole numbers, both ways to advance,
@@ -112,9 +111,7 @@ def _advance(X: Any, sign: Any, dtype: Any, way: Any) -> None:
 
 
 def _solve_linear(X: Any, sign: Any) -> None:
-    """Solve a linear machine on CSR rows in both ways, and sum over its rows as conjugate
-    gradients do.
-    """
+    """Solve a linear machine on CSR rows in both ways, and take a step of conjugate gradients."""
     rows = MemoryRows(X)
     prices = GivenPrices.of_signs(sign, np.ones(len(sign)))
     d = X.shape[1]

@@ -67,9 +67,7 @@ class EqualRows:
         return replace(problem.select(self.is_first), weight=self.total(problem.weight))
 
     def deal(self, fit: BinaryFit, box: np.ndarray, merged_box: np.ndarray) -> BinaryFit:
-        """A fit on the distinct rows as a fit on all of them; boxes are sizes, one per row and
-        one per distinct row.
-        """
+        """A fit on the distinct rows as a fit on all; the sizes of boxes are by row."""
         share = np.divide(
             fit.row_beta, merged_box, out=np.zeros(len(merged_box)), where=merged_box > 0
         )
@@ -79,17 +77,14 @@ class EqualRows:
         return replace(fit.at(self.group, row_beta), history=history)
 
     def expand(self, fit: BinaryFit, weight: np.ndarray) -> BinaryFit:
-        """A fit on the distinct rows as a fit on all of them, coefficients dealt out by weight,
-        (n,).
-        """
+        """A fit on the distinct rows as a fit on all, coefficients dealt out by weight, (n,)."""
         return fit.at(
             self.group, fit.row_beta[self.group] * (weight / self.total(weight)[self.group])
         )
 
 
 def are_copies_alike(problem: TrainingProblem) -> bool:
-    """Whether equal rows are the same to the machine: they can be found, and none has costs of its
-    own.
+    """Whether equal rows can be found, and none has costs of its own.
 
     The primal form is made for so many rows that looking for copies would take longer than it
     saves.
@@ -97,16 +92,14 @@ def are_copies_alike(problem: TrainingProblem) -> bool:
     costs = problem.costs
     asked = problem.kernel.kernel
     may_be_found = isinstance(asked, str) and asked != "precomputed" and not problem.is_primal
-    return (
-        may_be_found and costs.of_row is None and (costs.matrix is None or costs.matrix.ndim == 2)
-    )
+    is_of_rows = costs.of_row is not None or (costs.matrix is not None and costs.matrix.ndim == 3)
+    return may_be_found and not is_of_rows
 
 
 def merge_unlabeled_copies(
     problem: TrainingProblem,
 ) -> tuple[TrainingProblem, Callable[[BinaryFit], BinaryFit]]:
-    """The problem in which unlabeled rows that are equal are one row, and what makes its fits those
-    of all rows.
+    """The problem with equal unlabeled rows as one row, and what makes its fits those of all.
 
     A method that labels a share of the weight can't give half a row a label. Where copies are one
     row from the start, a row of weight 2 and two rows are the same problem. Labeled rows stay as
@@ -125,8 +118,7 @@ def merge_unlabeled_copies(
 def arrange_by_content(
     whole: TrainingProblem, rows: np.ndarray | None = None
 ) -> tuple[np.ndarray, TrainingProblem]:
-    """All rows, or these, in an order that depends on what they hold and not on where they are; and
-    their problem.
+    """All rows, or these, in an order that depends on what they hold alone; and their problem.
 
     Some methods settle ties or draw folds by the order of rows: in this order, other places of the
     same rows change nothing. Labels come last, so that other names of the classes change the order
@@ -160,9 +152,7 @@ def arrange_repeated(
 
 
 def as_repetitions(weight: np.ndarray) -> np.ndarray | None:
-    """Weights as numbers of rows; None where they are all 1, are not whole, or are above
-    MOST_COPIES on average.
-    """
+    """Weights as numbers of rows; None where all are 1, or not whole, or above MOST_COPIES."""
     is_count = (
         (weight == np.round(weight)).all() and weight.mean() <= MOST_COPIES and (weight != 1).any()
     )
@@ -185,8 +175,7 @@ def join_copies(rows: np.ndarray, found: MethodFit) -> tuple[np.ndarray, MethodF
 
 
 def content_order(X: Any, *ties: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-    """The order of rows by what they hold; equal rows in the order of `ties`, the last of which
-    counts first.
+    """The order of rows by what they hold, then by `ties`, the last of which counts first.
 
     rows   the numbers of those to look at; None: all of them
     """
@@ -219,9 +208,8 @@ def find_equal_rows(X: Any, codes: np.ndarray | None = None) -> EqualRows:
     X = _canonical(X) if is_sparse_matrix(X) else X
     codes = np.zeros(X.shape[0], dtype=np.intp) if codes is None else codes
     fingerprint = content_key(X)
-    order = np.lexsort(
-        (fingerprint, codes)
-    )  # stable: of rows with one fingerprint the first comes first
+    # Stable: of rows with one fingerprint the first comes first.
+    order = np.lexsort((fingerprint, codes))
     before = order[:-1]
     after = order[1:]
     is_new = np.append(
@@ -239,9 +227,7 @@ def find_equal_rows(X: Any, codes: np.ndarray | None = None) -> EqualRows:
 
 
 def find_repeats(X: Any, codes: np.ndarray) -> EqualRows | None:
-    """Group the rows of X that are equal and of one class code; None where copies are too few to
-    matter.
-    """
+    """Group the rows that are equal and of one class code; None where copies are few."""
     found = find_equal_rows(X, codes)
     return found if len(codes) - len(found.first) >= max(1, FEWEST_COPIES * len(codes)) else None
 
@@ -266,9 +252,7 @@ def _key(X: Any, row: int) -> bytes:
 
 
 def _canonical(X):
-    """CSR in which equal rows are stored alike: columns ascending, each once, no zeros. The
-    user's is not changed.
-    """
+    """CSR in which equal rows are stored alike; the user's matrix is not changed."""
     has_zeros = not X.data.all()
     if X.has_canonical_format and not has_zeros:
         return X

@@ -35,9 +35,8 @@ from semisvm.matrices import count_distinct_rows
 
 COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
 LEAST_WEIGHT = 10 * np.finfo(np.float64).eps  # of a component that has lost its rows
-LEAST_RIDGE = (
-    1e-9  # of a feature's variance: below, rounding in the determinant outweighs what EM gains
-)
+# Of a feature's variance: below, rounding in the determinant outweighs what EM gains.
+LEAST_RIDGE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -67,9 +66,7 @@ class Gaussians:
 
 
 def estimate(X: np.ndarray, share: np.ndarray, kind: str, ridge: np.ndarray) -> Gaussians:
-    """The components of highest likelihood, share (n, M) being how much of each row belongs to
-    each component.
-    """
+    """The components of highest likelihood; share (n, M): how much of a row belongs to each."""
     size = np.maximum(share.sum(axis=0), LEAST_WEIGHT)
     means = share.T @ X / size[:, None]
     if kind in ("diag", "spherical"):
@@ -102,8 +99,7 @@ def from_variances(
 
 
 class EM:
-    """The iterations of EM; log_weights (M,), component_codes (M,) and gaussians are the current
-    parameters.
+    """The iterations of EM; log_weights (M,), component_codes (M,), gaussians: the parameters.
 
     `how` is the classifier whose parameters say what to do.
     """
@@ -160,9 +156,7 @@ class EM:
         return Status.MAX_ITER
 
     def _expect(self) -> tuple[np.ndarray, float]:
-        """E: how much of each row belongs to each component, shape (n, M), and the objective of
-        the parameters.
-        """
+        """E: how much of each row belongs to each component, (n, M), and the objective."""
         log_share = self.gaussians.log_density(self.X) + self.log_weights
         codes = self.labels.codes[:, None]
         labeled = self.labels.is_labeled[:, None]
@@ -179,9 +173,7 @@ class EM:
         self.log_weights = np.log(size / size.sum())
 
     def _has_too_few_labels(self) -> bool:
-        """Too few for covariances of their own: fewer rows in a class, or in all, than there are
-        directions.
-        """
+        """Whether a class, or all of them, has fewer rows than a covariance has directions."""
         sizes = self.labels.n_of_class
         p = self.X.shape[1]
         if self.how.covariance_type == "tied":
@@ -189,17 +181,14 @@ class EM:
         return sizes.min() <= (p if self.how.covariance_type == "full" else 1)
 
     def _variance_within_classes(self, share: np.ndarray) -> np.ndarray:
-        """One variance per feature around the classes' means; over all rows where the labeled
-        ones show none.
-        """
+        """One variance per feature around the classes' means; over all rows where that is 0."""
         labeled = self.labels.is_labeled
         centered = self.X[labeled] - self.gaussians.means[self.labels.codes[labeled]]
         within = self.weight[labeled] @ centered**2 / share.sum()
         return np.where(within > 0, within, self.variance) + self.ridge
 
     def _split(self) -> None:
-        """Several components per class: means by k-means of the rows the class is given, its
-        covariance for each.
+        """Several components per class: means by k-means of its rows, its covariance for each.
 
         Covariances of the parts themselves would be singular where a part has few rows; EM narrows
         them soon enough.

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -32,15 +33,12 @@ from semisvm.estimators.rounds import OneSided, Task, tasks_of
 from semisvm.kernels.rows import CachedRows, GivenRows
 from semisvm.kernels.threads import n_threads, on_this_thread
 from semisvm.machines import (
-    LinearRows,
     MachineRows,
     Problem,
     Solution,
-    hinge_problem,
     solve_machine,
     solve_machines,
 )
-from semisvm.primal.rows import Rows
 
 # Problems that a device solves at once: batches of 50 to 100 were the fastest on an H200.
 DEVICE_BATCH = 100
@@ -108,11 +106,12 @@ class Search:
             if solution.status in USABLE or solution.status is Status.MAX_ITER:
                 test = self.folds[path.fold].test
                 scores[cell][path.fold][:, path.task] = solution.decision_values[test]
-            elif self.ended is None:
-                self.ended = solution.status
-                self._stop.set()
+            else:
+                self._end(solution.status)
+            if self.watch.look(self.n_iter, solution.gap):  # callbacks may end the search
+                self._end(Status.STOPPED)
 
-        kernel = self.problem.kernel_rows(self.problem.formula(gamma))
+        kernel = self.problem.machine_rows(self.problem.formula(gamma))
         solve = self._solve_paths
         if getattr(kernel, "home", "cpu") != "cpu":
             solve = self._solve_in_batches
@@ -133,14 +132,13 @@ class Search:
 
     def _machine(self, task: Task, kernel: MachineRows, fold: Fold, C: float) -> Problem:
         """One binary problem of one fold at one C."""
-        codes = fold.codes(self.problem.labels.codes)
-        if isinstance(task, OneSided):
-            assert not isinstance(kernel, LinearRows | Rows)  # it has no primal form
-            return task.problem(kernel, codes, C * fold.weight)
-        return hinge_problem(kernel, task.sign(codes), C * fold.weight)
+        return task.problem(kernel, fold.codes(self.problem.labels.codes), C * fold.weight)
 
     def _solve_paths(self, tasks: Sequence[Task], kernel: MachineRows, keep: Callable) -> None:
-        """On the CPU: side by side where the whole kernel is in memory, else one by one."""
+        """On the CPU: side by side where the whole kernel is in memory, else by turns.
+
+        All paths advance together, so that a search that ends early has complete cells.
+        """
         if isinstance(kernel, CachedRows) and kernel.capacity == kernel.n_rows:
             kernel.require(np.arange(kernel.n_rows))
             is_in_order = np.array_equal(kernel.slot, np.arange(kernel.n_rows))
@@ -149,30 +147,35 @@ class Search:
                 self._solve_side_by_side(tasks, K, n_workers, keep)
                 return
             kernel = GivenRows(K)
-        for path in self._paths(len(tasks), 1):
-            for cell, solution in self._solve_path(path, tasks[path.task], kernel):
-                keep(path, cell, solution)
-                self._look(solution)
+        paths = self._paths(len(tasks), 1)
+        waiting = deque((path, self._solve_path(path, tasks[path.task], kernel)) for path in paths)
+        while waiting:
+            path, steps = waiting.popleft()
+            if (step := next(steps, None)) is not None:
+                keep(path, *step)
+                waiting.append((path, steps))
 
     def _solve_side_by_side(
         self, tasks: Sequence[Task], K: np.ndarray, n_workers: int, keep: Callable
     ) -> None:
-        def solve_alone(path: _Path) -> list[tuple[int, Solution]]:
+        def advance(steps: Iterator[tuple[int, Solution]]) -> tuple[int, Solution] | None:
             with on_this_thread():
-                own_rows = GivenRows(K)  # the same matrix, with a clock of its own
-                return list(self._solve_path(path, tasks[path.task], own_rows))
+                return next(steps, None)
 
         with ThreadPoolExecutor(n_workers) as pool:
-            paths = self._paths(len(tasks), n_workers)
-            path_of = {pool.submit(solve_alone, path): path for path in paths}
-            waiting = set(path_of)
+            waiting = {}
+            for path in self._paths(len(tasks), n_workers):
+                rows = GivenRows(K)  # the same matrix, with a clock of its own
+                steps = self._solve_path(path, tasks[path.task], rows)
+                waiting[pool.submit(advance, steps)] = path, steps
             try:
                 while waiting:
-                    done, waiting = wait(waiting, SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
+                    done, _ = wait(waiting, SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
                     for future in done:
-                        for cell, solution in future.result():
-                            keep(path_of[future], cell, solution)
-                            self._look(solution)
+                        path, steps = waiting.pop(future)
+                        if (step := future.result()) is not None:
+                            keep(path, *step)
+                            waiting[pool.submit(advance, steps)] = path, steps
             except BaseException:
                 self._stop.set()  # or the pool would wait until all paths are solved
                 raise
@@ -233,7 +236,6 @@ class Search:
                 batch, solve_machines(machines, **self._limits()), strict=True
             ):
                 keep(path, cell, solution)
-                self._look(solution)
             if self._stop.is_set():
                 return
 
@@ -242,11 +244,6 @@ class Search:
         if self.deadline < math.inf:
             limits["time_limit"] = self.deadline - time.perf_counter()
         return limits
-
-    def _look(self, solution: Solution) -> None:
-        """Tell callbacks that a cell is done; they may end the search."""
-        if self.watch.look(self.n_iter, solution.gap):
-            self._end(Status.STOPPED)
 
     def _end(self, status: Status) -> None:
         self.ended = self.ended or status

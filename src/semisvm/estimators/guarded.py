@@ -9,6 +9,7 @@ to cost more than a constant.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,20 @@ from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.decision.checks import cost_matrix
 from semisvm.decision.guard import count_judged, guard, least_possible_cost
-from semisvm.estimators.binary import USABLE, BinaryFit, combine
+from semisvm.estimators.binary import USABLE, BinaryFit, combine, score_left_out
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import warn_caller
-from semisvm.labels import UNLABELED_CODE
+from semisvm.model_selection.cross_fit import assign_folds
 
 MOST_FITS = 20  # of the guard; more labels than this are held out in this many folds
+_ENDED_EARLY = (
+    "The guard of {} ended early: whether a constant would cost less is not known. Fit again"
+    " without interrupting, or with higher limits, to have it compared."
+)
 
 
 class GuardedMixin:
-    """An SVM with the parameters `costs` and `guard`; `_constant` is the class index to predict for
-    every row, or None.
+    """SVMs with `costs` and `guard`; `_constant`: the class index to predict for all rows, or None.
 
     The machine is kept: scores rank the rows as before, all on the constant's side of 0. A score s
     becomes s + sqrt(s^2 + 1) > 0 for the class chosen, s - sqrt(s^2 + 1) < 0 for every other.
@@ -84,56 +88,37 @@ class GuardedMixin:
             "n_fits": 0,
         }
         constant: int | None = int(constant_costs.argmin())
-        judged = np.flatnonzero(labels.is_labeled & (n_judged[labels.codes] > 0))
-        if constant_costs[constant] > least and len(judged) == 0:
+        is_judged = labels.is_labeled & (n_judged[labels.codes] > 0)
+        if constant_costs[constant] > least and not is_judged.any():
             constant, facts["own_cost"] = None, least
         elif constant_costs[constant] > least:
-            folds = _folds(judged, labels.codes)
-            scores = np.zeros((problem.n_rows, len(fits)))
+            fold = assign_folds(np.where(is_judged, labels.codes, -1), MOST_FITS)[0]
+            left_out = None
             # A fit that was ended is not fitted 20 times more.
-            has_ended = any(fit.status not in USABLE for fit in fits)
-            for fold in [] if has_ended else folds:
-                codes = labels.codes.copy()
-                codes[fold] = UNLABELED_CODE
-                try:
-                    held_out = refit(problem.relabel(codes))
-                    has_ended = any(fit.status not in USABLE for fit in held_out)
-                except KeyboardInterrupt:  # the fit of all labels is complete, and worth keeping
-                    has_ended = True
-                if has_ended:
-                    message = (
-                        f"The guard of {problem.name} ended early: whether a constant would cost"
-                        " less is not known. Fit again without interrupting, or with higher"
-                        " limits, to have it compared."
-                    )
-                    warn_caller(ConvergenceWarning(message))
-                    break
-                scores[fold] = np.stack([fit.scores[fold] for fit in held_out], axis=1)
-            if has_ended:
+            if all(fit.status in USABLE for fit in fits):
+                # After Ctrl-C the fit of all labels is complete, and worth keeping.
+                with suppress(KeyboardInterrupt):
+                    left_out = score_left_out(problem, fold, refit)
+                if left_out is None:
+                    warn_caller(ConvergenceWarning(_ENDED_EARLY.format(problem.name)))
+            if left_out is None:
                 self.guard_ = facts | {
                     "constant": None,
                     "reason": "The fit was ended early: nothing was compared.",
                 }
                 return
-            decisions = combine(scores[judged], labels.n_classes, problem.scheme)
+            decisions = combine(left_out[is_judged], labels.n_classes, problem.scheme)
             if labels.n_classes == 2:  # scores of the second class
                 decisions = np.stack([np.zeros(len(decisions)), decisions], axis=1)
-            comparison = guard(decisions, labels.codes[judged], matrix, shares)
+            comparison = guard(decisions, labels.codes[is_judged], matrix, shares)
             constant = comparison.constant
             facts |= {
                 "own_cost": comparison.own_cost,
                 "best_cut_cost": comparison.best_cut_cost,
-                "n_fits": len(folds),
+                "n_fits": int(fold.max()) + 1,
             }
         self._constant, facts["constant"] = constant, None if constant is None else names[constant]
         self.guard_ = facts | {"reason": _reason(constant, names, facts)}
-
-
-def _folds(rows: np.ndarray, codes: np.ndarray) -> list[np.ndarray]:
-    """Rows to hold out together: one by one while they are few, else dealt out class by class."""
-    rows = rows[np.argsort(codes[rows], kind="stable")]
-    n_folds = min(len(rows), MOST_FITS)
-    return [rows[k::n_folds] for k in range(n_folds)]
 
 
 def _reason(constant: int | None, names: list[Any], facts: dict[str, Any]) -> str:

@@ -26,6 +26,7 @@ was measured to change nothing.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -56,9 +57,8 @@ from semisvm.kernels.formula import Formula
 from semisvm.machines import hinge_problem
 from semisvm.sklearn_private import Interval
 
-FEW_ROWS_FOR_LABEL_MEANS = (
-    256  # beyond it no solve is carried on past tol, and the kernel matrix is most of the work
-)
+# Beyond it no solve is carried on past tol, and the kernel matrix is most of the work.
+FEW_ROWS_FOR_LABEL_MEANS = 256
 SHARE_OF_C = 0.1  # C_unlabeled=None: the authors' choice
 
 
@@ -85,13 +85,11 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
         is. The comparison takes one fit per label, 20 at most, and none where no outcome of them
         could help the SVM.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
-        returns the kernel matrix between them.
+        As in :class:`sklearn.svm.SVC`; a callable returns the kernel between two matrices of rows.
     degree : float, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the RBF, polynomial and sigmoid kernels. "scale" is 1 / (n_features *
-        variance of the training rows), each row counted by its weight; "auto" is 1 / n_features.
+        As in :class:`sklearn.svm.SVC`; for "scale" the variance counts rows by their weights.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
@@ -100,28 +98,24 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
         makes it one-sided regression, in which each unlabeled row is given a class such that their
         estimated costs are least and the classes have the shares that `positive_fraction` says.
     class_weight : dict or "balanced", default=None
-        Multiplies C for the rows of each class, as in scikit-learn. The labeled rows of a class of
-        weight 0 are not used in training.
+        Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        How more than two classes become binary problems: one per class against the rest ("ovr"), or
-        one per pair of classes ("ovo"). "auto" is "ovo" if all rows that are used have labels, and
-        "ovr" if unlabeled rows take part in every binary problem.
+        With more than two classes, one binary problem per class against the rest, or one per pair.
+        "auto" is "ovr" where unlabeled rows take part in every binary problem, else "ovo".
     unlabeled : int, float, str or None, default=-1
         The marker of rows without a label in y. Missing values and empty strings always mark them.
     tol : float, default=1e-3
-        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
-        in float64.
+        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds for the whole fit. None: no limit. When a limit is reached, the
-        best model so far is kept.
+        Maximum number of seconds for the fit, which then keeps the best model so far. None: no
+        limit.
     cache_size : float, default=None
-        Megabytes for kernel rows, or for the inner products of rows that a linear SVM in its primal
-        form keeps. None: half of the free memory. A smaller cache is slower.
+        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
-        install 'semisvm[gpu]'``; "auto" uses a GPU if there is one and the rows are many.
+        "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip install 'semisvm[gpu]'``; "auto" uses it
+        where the rows are many.
     verbose : bool, default=False
         Print progress.
 
@@ -134,7 +128,7 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
         Those rows; empty with a precomputed kernel.
     n_support_ : ndarray of shape (n_classes,)
-        Number of support vectors of each class, by the label that each row was trained with.
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_problems, n_support)
         Signed coefficients of the support vectors, one line per binary problem.
     intercept_ : ndarray of shape (n_problems,)
@@ -142,14 +136,12 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     coef_ : ndarray of shape (n_problems, n_features)
         Weights of the features; only with a linear kernel.
     gap_ : ndarray of shape (n_problems,)
-        How far from optimal each solution may be: the largest violation of the optimality
-        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
-        objective.
+        The largest violation of the optimality conditions; of fits in the primal form the relative
+        duality gap.
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: the given one, or the one that the fit assigns.
     labeled_iter_ : ndarray of shape (n_samples,)
-        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
-        predicted.
+        The round that gave each row its label: 0 for labels in y, -1 for predictions.
     positive_fraction_ : ndarray of shape (n_problems,)
         The fraction in use; NaN where a limit or Ctrl-C ended the fit before it was known.
     positive_fraction_interval_ : ndarray of shape (n_problems, 2)
@@ -157,8 +149,7 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     guard_ : dict or None
         As in `SupervisedSVC`.
     history_ : list of RoundRecord
-        One record per round: the binary problem, solver steps, gap, seconds, objective and the
-        method's own details.
+        One record per round; see `semisvm.estimators.progress.RoundRecord`.
     n_iter_ : int
         Solver steps over all binary problems.
     termination_condition_ : str
@@ -166,7 +157,7 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features seen during fit; only where X has string column names.
+        Names of the features seen during fit, where X has names.
 
     See Also
     --------
@@ -188,11 +179,9 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     References
     ----------
     .. [1] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Cost-sensitive semi-supervised support vector
-       machine", AAAI 2010.
-       :doi:`10.1609/aaai.v24i1.7661`
+       machine", AAAI 2010. :doi:`10.1609/aaai.v24i1.7661`
     .. [2] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Semi-supervised learning using label mean", ICML
-       2009.
-       :doi:`10.1145/1553374.1553456`
+       2009. :doi:`10.1145/1553374.1553456`
 
     Examples
     --------
@@ -263,34 +252,35 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
         problem, expand = merge_unlabeled_copies(problem.with_auto_scheme("ovr"))
         formula = problem.formula()
         kernel = problem.kernel_rows(formula, few_rows=FEW_ROWS_FOR_LABEL_MEANS)
-        fits = self._fit_all(problem, formula, kernel)
+        fits = self._trainer(problem, formula, kernel)(problem)
         self.positive_fraction_, self.positive_fraction_interval_ = report_shares(
             [fit.outcome for fit in fits]
         )
         # the share of positives; None where a limit came first
         share = fits[0].outcome if problem.labels.n_classes == 2 else None
         shares = None if share is None else np.array([1 - share.value, share.value])
-        refit = partial(self._fit_all, formula=formula, kernel=kernel, known=fits)
+        refit = self._trainer(problem, formula, kernel, known=fits)
         self._compare_with_constants(problem, fits, refit, shares)
         return MethodFit([expand(fit) for fit in fits], formula, problem.scheme)
 
-    def _fit_all(
+    def _trainer(
         self,
         problem: TrainingProblem,
         formula: Formula,
         kernel: KernelRows,
         known: list[BinaryFit] | None = None,
-    ) -> list[BinaryFit]:
-        """Fit all binary problems; `known` are the fits of all labels while the guard hides some.
-
-        The fits of the guard keep the shares of all labels: a share without the hidden label would
-        give it away.
+    ) -> Callable[[TrainingProblem], list[BinaryFit]]:
+        """What fits all binary problems; `known` are the fits of all labels while the guard hides
+        some. It keeps their shares: a share without the hidden label would give it away.
         """
         if problem.costs.matrix is not None:
-            return self._fit_cost_matrix(problem, kernel, known)
-        fit_binary = partial(self._fit_binary, known)
-        return fit_pairs(
-            problem, formula, fit_binary, kernel=kernel, few_rows=FEW_ROWS_FOR_LABEL_MEANS
+            return partial(self._fit_cost_matrix, kernel=kernel, known=known)
+        return partial(
+            fit_pairs,
+            formula=formula,
+            fit_binary=partial(self._fit_binary, known),
+            kernel=kernel,
+            few_rows=FEW_ROWS_FOR_LABEL_MEANS,
         )
 
     def _fit_binary(self, known_fits: list[BinaryFit] | None, task: BinaryTask) -> BinaryFit:
@@ -324,9 +314,7 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     def _fit_cost_matrix(
         self, problem: TrainingProblem, kernel: KernelRows, known: list[BinaryFit] | None
     ) -> list[BinaryFit]:
-        """Steps 1 to 3; the shares of the classes are settled here if not known; each is its
-        fit's outcome.
-        """
+        """Steps 1 to 3; the outcome of each fit is the share of its class."""
         labels = problem.labels
         weight = problem.weight
         costs = problem.costs
@@ -346,9 +334,10 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
             values = [share.value for share in shares]
             stop = watch.round_done(watch.record(details={"shares": values}))
             if len(unlabeled) and not stop and labeler.status not in ENDED_BY_USER:
+                # Step 2.
                 guess[unlabeled] = assign(
                     -estimates[unlabeled], counts_of(np.array(values), len(unlabeled))
-                )  # step 2
+                )
                 given_in[unlabeled] = 1
                 box[unlabeled] = (self._price() * weight * costs.price(guess))[unlabeled]
                 labeler.solve(guess, box)  # step 3

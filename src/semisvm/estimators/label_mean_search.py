@@ -43,17 +43,14 @@ MOST_ROUNDS = 50
 # Guesses that tie can be exchanged without end; less than this share of the objective is no
 # progress.
 LEAST_PROGRESS_OF_MEANS = 1e-10
-ROUNDING_OF_SCORES = (
-    1e-12  # of the largest: rows that repeat differ by no more, whatever made their kernel values
-)
+# Of the largest: rows that repeat differ by no more, whatever made their kernel values.
+ROUNDING_OF_SCORES = 1e-12
 # The labeled rows and two more: solved so far that rounds can be told apart by their objectives.
 TOL_FACTOR_OF_MEANS = 1e-4
 
 
 def guess_at_least(task: BinaryTask, scores: np.ndarray, share: PositiveShare) -> np.ndarray:
-    """The user's signs, and by rank +1 for at least that share of the unlabeled rows' weight, -1
-    for the others.
-    """
+    """The signs, +1 for the top rows with at least that share of the weight, -1 for the others."""
     ranked = rank_rows(scores, np.flatnonzero(task.sign == 0), rounding=ROUNDING_OF_SCORES)
     return label_by_rank(task.sign, ranked, share.at_least(task.weight[ranked]))
 
@@ -83,14 +80,12 @@ class LabelMeans:
 
     def _mean(self, cost: float | np.ndarray) -> float:
         """Of the unlabeled rows, where rows differ in what they cost."""
-        return (
-            float(self.weight @ cost / self.weight.sum()) if isinstance(cost, np.ndarray) else cost
-        )
+        if not isinstance(cost, np.ndarray):
+            return cost
+        return float(self.weight @ cost / self.weight.sum())
 
     def search(self, rounds: Rounds, share: PositiveShare) -> np.ndarray:
-        """Solve and sort by turns, from the order that the supervised machine gives; return the
-        guesses.
-        """
+        """Solve and sort by turns, from the supervised machine's order; return the guesses."""
         supervised = rounds.dual_solution
         unlabeled = self.task.sign == 0
         guess = guess_at_least(self.task, first_order(self.task, supervised), share)
@@ -99,12 +94,10 @@ class LabelMeans:
         beta = np.append(supervised.beta[self.labeled], [0.0, 0.0])
         for _ in range(MOST_ROUNDS):
             tol = TOL_FACTOR_OF_MEANS * rounds.tol
-            found = rounds.solve(
-                self.problem(guess), tol=tol, start=beta, device="cpu"
-            )  # too small for another
-            rounds.go_back(
-                supervised
-            )  # what counts, should the fit end here, is a machine of data rows alone
+            # Too small for another device.
+            found = rounds.solve(self.problem(guess), tol=tol, start=beta, device="cpu")
+            # What counts, should the fit end here, is a machine of data rows alone.
+            rounds.go_back(supervised)
             before = objective
             objective = -found.objective
             beta = found.beta
@@ -140,9 +133,7 @@ class LabelMeans:
         )
 
     def _means(self, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """z and mean- as weights of data rows, and their products with K, brought up to date by
-        the rows that moved.
-        """
+        """z and mean- as weights of data rows, and their products with K, updated by moves."""
         positive = np.where(guess > 0, self.weight, 0.0)
         self.sum_of_positive = self.sum_of_positive + self.task.kernel_rows.times(
             positive - self.positive
@@ -173,8 +164,7 @@ def first_order(task: BinaryTask, supervised: DualSolution) -> np.ndarray:
 
 
 class GuessedMargins:
-    """The machine that CS4VM ends with: Eq. 6 of the paper for given guesses, in the form that
-    needs no means.
+    """The machine that CS4VM ends with: Eq. 6 for given guesses, in a form without means.
 
         minimize  1/2 |w|^2 + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
                             + C_unlabeled sum_unlabeled weight_j ( cost[guess_j]  max(0,  1 -

@@ -60,9 +60,8 @@ from semisvm.sklearn_private import Interval, StrOptions
 EXACTER_THAN_TOL = 1e-4
 FLOAT32_ALLOWS = 1e-6
 AUTO_PRICES, AUTO_POWERS, AUTO_RIDGE = (10.0, 1e3, 1e4), (2, 1), 0.1  # and no price at all
-CLEARLY_LESS = (
-    2 / 3
-)  # of the error with the first of the powers: so little, and another one is taken
+# Of the error with the first of the powers: so little, and another one is taken.
+CLEARLY_LESS = 2 / 3
 TIME_FOR_KERNEL = 3 / 4  # of the time limit: the rest is for the machine
 # the price is chosen on a graph of so many rows: each try costs their number to the third power
 MOST_CHOSEN_ON = 4000
@@ -97,42 +96,35 @@ class LaplacianSVC(BaseSVC):
     laplacian : {"normalized", "combinatorial"}, default="normalized"
         I - D^-1/2 W D^-1/2, or D - W, whose size grows with the links and their weights.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
-        returns the kernel matrix between them.
+        As in :class:`sklearn.svm.SVC`; a callable returns the kernel between two matrices of rows.
     degree : float, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the RBF, polynomial and sigmoid kernels. "scale" is 1 / (n_features *
-        variance of the training rows), each row counted by its weight; "auto" is 1 / n_features.
+        As in :class:`sklearn.svm.SVC`; for "scale" the variance counts rows by their weights.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        The costs of errors. A dictionary multiplies C for the rows of each class; every class must
-        be named. In a matrix, rows are true and columns predicted classes, in the order of
-        `classes_`, with zeros on the diagonal.
+        The costs of errors. A dictionary multiplies C for the rows of each class; in a matrix, rows
+        are true and columns predicted classes, in the order of `classes_`.
     class_weight : dict or "balanced", default=None
-        Multiplies C for the rows of each class, as in scikit-learn. The labeled rows of a class of
-        weight 0 are not used in training.
+        Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        How more than two classes become binary problems: one per class against the rest ("ovr"), or
-        one per pair of classes ("ovo"). "auto" is "ovo" if all rows that are used have labels, and
-        "ovr" if unlabeled rows take part in every binary problem.
+        With more than two classes, one binary problem per class against the rest, or one per pair.
+        "auto" is "ovr" where unlabeled rows take part in every binary problem, else "ovo".
     unlabeled : int, float, str or None, default=-1
         The marker of rows without a label in y. Missing values and empty strings always mark them.
     tol : float, default=1e-3
-        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
-        in float64.
+        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds for the whole fit. None: no limit. When a limit is reached, the
-        best model so far is kept.
+        Maximum number of seconds for the fit, which then keeps the best model so far. None: no
+        limit.
     cache_size : float, default=None
-        Megabytes for kernel rows, or for the inner products of rows that a linear SVM in its primal
-        form keeps. None: half of the free memory. A smaller cache is slower.
+        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
-        install 'semisvm[gpu]'``; "auto" uses a GPU if there is one and the rows are many.
+        "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip install 'semisvm[gpu]'``; "auto" uses it
+        where the rows are many.
     verbose : bool, default=False
         Print progress.
 
@@ -145,7 +137,7 @@ class LaplacianSVC(BaseSVC):
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
         Those rows; empty with a precomputed kernel.
     n_support_ : ndarray of shape (n_classes,)
-        Number of support vectors of each class, by the label that each row was trained with.
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_problems, n_support)
         Signed coefficients of the support vectors, one line per binary problem.
     intercept_ : ndarray of shape (n_problems,)
@@ -153,9 +145,8 @@ class LaplacianSVC(BaseSVC):
     coef_ : ndarray of shape (n_problems, n_features)
         Weights of the features; only with a linear kernel.
     gap_ : ndarray of shape (n_problems,)
-        How far from optimal each solution may be: the largest violation of the optimality
-        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
-        objective.
+        The largest violation of the optimality conditions; of fits in the primal form the relative
+        duality gap.
     C_intrinsic_ : float
         The penalty of scores that differ between linked rows that was used.
     power_ : int
@@ -163,11 +154,9 @@ class LaplacianSVC(BaseSVC):
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: the given one, or the one that the fit assigns.
     labeled_iter_ : ndarray of shape (n_samples,)
-        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
-        predicted.
+        The round that gave each row its label: 0 for labels in y, -1 for predictions.
     history_ : list of RoundRecord
-        One record per round: the binary problem, solver steps, gap, seconds, objective and the
-        method's own details.
+        One record per round; see `semisvm.estimators.progress.RoundRecord`.
     n_iter_ : int
         Solver steps over all binary problems.
     termination_condition_ : str
@@ -175,7 +164,7 @@ class LaplacianSVC(BaseSVC):
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features seen during fit; only where X has string column names.
+        Names of the features seen during fit, where X has names.
 
     See Also
     --------
@@ -201,8 +190,8 @@ class LaplacianSVC(BaseSVC):
     References
     ----------
     .. [1] M. Belkin, P. Niyogi and V. Sindhwani, "Manifold regularization: a geometric framework
-       for learning from
-       labeled and unlabeled examples", Journal of Machine Learning Research 7, 2006.
+       for learning from labeled and unlabeled examples", Journal of Machine Learning Research 7,
+       2006.
 
     Examples
     --------
@@ -313,11 +302,15 @@ class LaplacianSVC(BaseSVC):
         )
 
     def _penalized(
-        self, graph, distinct, formula, labeled, columns, column
+        self,
+        graph: _Graph,
+        distinct: TrainingProblem,
+        formula: Formula,
+        labeled: TrainingProblem,
+        columns: np.ndarray,
+        column: np.ndarray,
     ) -> Iterator[_Penalized]:
-        """Kernels over all nodes, each better than the one before; the last is the one that was
-        asked for.
-        """
+        """Kernels over all nodes, each better than the last; the last is the one asked for."""
         if self.C_intrinsic == "auto":
             target = labeled_target(
                 labeled.X, labeled.labels, labeled.costs, labeled.weight, np.arange(labeled.n_rows)
@@ -359,9 +352,7 @@ class LaplacianSVC(BaseSVC):
 
 @dataclass(frozen=True)
 class _Graph:
-    """The kernel between the distinct rows, powers of the Laplacian by number, and what is told
-    about the graph.
-    """
+    """The kernel between the distinct rows, powers of the Laplacian, and facts of the graph."""
 
     kernel: KernelRows
     L: dict[int, GraphPenalty]
@@ -370,10 +361,16 @@ class _Graph:
     deadline: float
     facts: dict[str, Any]
 
-    def penalize(self, C_intrinsic, power, size, columns, column, weight) -> _Penalized:
-        """The kernel that this price gives at the columns; `column` and `weight` are those of
-        the labeled rows.
-        """
+    def penalize(
+        self,
+        C_intrinsic: float,
+        power: int,
+        size: float | None,
+        columns: np.ndarray,
+        column: np.ndarray,
+        weight: np.ndarray,
+    ) -> _Penalized:
+        """The kernel that this price gives; `column`, `weight`: those of the labeled rows."""
         penalty = C_intrinsic * self.L[power]
         deformed = deform(
             self.kernel, penalty, columns, budget=self.budget, tol=self.tol, deadline=self.deadline
@@ -393,16 +390,13 @@ class _Graph:
 
 @dataclass(frozen=True)
 class _Penalized:
-    """A price of the graph, the kernel that it gives, and what that is multiplied by before the
-    machine is trained.
-    """
+    """A price of the graph and the kernel that it gives, which `scale` multiplies."""
 
     C_intrinsic: float
     power: int
     deformed: Deformed
-    size: float | None = (
-        None  # that the kernel is scaled to: the mean of its diagonal over the labeled rows
-    )
+    # That the kernel is scaled to: the mean of its diagonal over the labeled rows.
+    size: float | None = None
     own_size: float = 1.0
 
     @property
@@ -410,7 +404,9 @@ class _Penalized:
         return self.size / self.own_size if self.size and self.own_size > 0 else 1.0
 
 
-def _choose(graph: _Graph, columns, column, target: LabeledTarget) -> Iterator[_Penalized]:
+def _choose(
+    graph: _Graph, columns: np.ndarray, column: np.ndarray, target: LabeledTarget
+) -> Iterator[_Penalized]:
     """No price of the graph, then prices and powers of ever less leave-one-out error."""
 
     def error_of(found: _Penalized) -> float:
@@ -442,11 +438,9 @@ def _choose(graph: _Graph, columns, column, target: LabeledTarget) -> Iterator[_
 
 
 def _over_all_rows(
-    fit: BinaryFit, found: _Penalized, column, nodes: EqualRows, weight
+    fit: BinaryFit, found: _Penalized, column: np.ndarray, nodes: EqualRows, weight: np.ndarray
 ) -> BinaryFit:
-    """A fit on the labeled rows in the deformed kernel, as a fit on all rows in the kernel
-    itself.
-    """
+    """A fit on labeled rows in the deformed kernel, as one on all rows in the kernel itself."""
     deformed = found.deformed
     beta = found.scale * np.bincount(column, fit.row_beta, minlength=deformed.values.shape[1])
     of_nodes = replace(

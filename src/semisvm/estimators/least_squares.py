@@ -44,9 +44,7 @@ SMALLEST_PRICE = 1e-9  # of the largest: a class whose errors cost nothing still
 
 @dataclass(frozen=True)
 class LeastSquaresMachine:
-    """Coefficients (l, c), a bias per class (c,), the leave-one-out scores (l, c), and the
-    spread of rows (l,).
-    """
+    """Coefficients (l, c), bias (c,), leave-one-out scores (l, c), and the spread of rows (l,)."""
 
     coef: np.ndarray
     bias: np.ndarray
@@ -72,9 +70,8 @@ def fit_least_squares(
     coef = inverse @ (Y - bias)
     h = np.diagonal(inverse) - sums**2 / sums.sum()
     copies = np.maximum(weight, 1)
-    own = (
-        (1 - 1 / copies) * price / r
-    )  # what the other copies of a row add to its place on the diagonal
+    # What the other copies of a row add to its place on the diagonal.
+    own = (1 - 1 / copies) * price / r
     h_copy = h / copies**2 + own
     left_out = Y - coef / copies[:, None] / h_copy[:, None]
     inverse -= np.outer(sums, sums / sums.sum())
@@ -86,9 +83,8 @@ def fit_least_squares(
 def _inverse(system: np.ndarray) -> np.ndarray:
     """The inverse of a positive definite matrix, which is overwritten."""
     factor, is_lower = cho_factor(system, overwrite_a=True)
-    inverse, _ = dpotri(
-        factor, lower=is_lower, overwrite_c=True
-    )  # a third of the work of solving for the identity
+    # A third of the work of solving for the identity.
+    inverse, _ = dpotri(factor, lower=is_lower, overwrite_c=True)
     above = np.triu(inverse)
     return above + np.triu(above, 1).T
 

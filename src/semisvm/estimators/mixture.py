@@ -36,12 +36,12 @@ from semisvm.estimators.classifier import (
     refuse_undefined,
     row_weights,
     validated,
-    winning_codes,
 )
 from semisvm.estimators.gaussians import COVARIANCE_TYPES, EM
 from semisvm.estimators.progress import Progress, pass_interrupt_on, warn_caller
 from semisvm.kernels.threads import with_limited_threads
 from semisvm.labels import Labels, encode, refuse_marker_as_class
+from semisvm.model_selection.scoring import winning_codes
 from semisvm.sklearn_private import (
     CallbackSupportMixin,
     Interval,
@@ -105,8 +105,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: the given one, or the one that the fit assigns.
     labeled_iter_ : ndarray of shape (n_samples,)
-        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
-        predicted.
+        The round that gave each row its label: 0 for labels in y, -1 for predictions.
     objective_ : float
         The penalized log likelihood of all rows.
     history_ : list of RoundRecord
@@ -129,8 +128,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
     References
     ----------
     .. [1] H. Bae, H. Kim and S. J. Shin, "The use of support vector machines in semi-supervised
-       classification",
-       Communications for Statistical Applications and Methods 29, 2022.
+       classification", Communications for Statistical Applications and Methods 29, 2022.
        :doi:`10.29220/CSAM.2022.29.2.193`
 
     Examples
@@ -261,9 +259,9 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         costs = self._cost_matrix
         if len(self.classes_) == 2:
             log_odds = log_joint[:, 1] - log_joint[:, 0]
-            return (
-                log_odds if costs is None else log_odds + np.log(costs[1, 0]) - np.log(costs[0, 1])
-            )
+            if costs is None:
+                return log_odds
+            return log_odds + np.log(costs[1, 0]) - np.log(costs[0, 1])
         log_posterior = _posterior(log_joint)
         return log_posterior if costs is None else -(np.exp(log_posterior) @ costs)
 
@@ -302,19 +300,10 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         """
         return _posterior(self._checked_log_joint(X))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities of the classes.
+    def _why_no_probabilities(self) -> str:
+        return ""
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            One line per row of X, in the order of `classes_`.
-        """
+    def _probabilities(self, X: Any) -> np.ndarray:
         return np.exp(self.predict_log_proba(X))
 
     def _checked_log_joint(self, X: Any) -> np.ndarray:
@@ -331,9 +320,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
 
 
 def _posterior(log_joint: np.ndarray) -> np.ndarray:
-    """From log p(x, y), (n, n_classes), to log p(y | x); the largest goes first, so that no sum
-    is lost beside it.
-    """
+    """From log p(x, y), (n, n_classes), to log p(y | x), without losing small terms."""
     beside = log_joint - log_joint.max(axis=1, keepdims=True)
     return beside - logsumexp(beside, axis=1, keepdims=True)
 

@@ -125,18 +125,14 @@ class Costs:
         return price if self.of_row is None else price * self.of_row[:, code]
 
     def of_rest(self, code: int) -> float | np.ndarray:
-        """The same for a row given to "the rest": nobody knows which class it is, so the mean of
-        the others.
-        """
+        """The same for a row of "the rest", whose class is not known: the mean of the others."""
         others = np.delete(self.of_class, code)
         if self.of_row is None:
             return float(others.mean())
         return (others * np.delete(self.of_row, code, axis=1)).mean(axis=1)
 
     def by_class(self, name: str) -> Costs:
-        """The costs for a method that knows costs of classes and rows only; `name` is the
-        estimator's.
-        """
+        """The costs for a method that knows costs of classes and rows only."""
         if self.matrix is None:
             return self
         most_expensive = self.matrix.max(axis=-1)
@@ -164,9 +160,7 @@ class Costs:
 def read_costs(
     costs: Any, sample_cost: Any, class_weight: Any, labels: Labels, in_use: np.ndarray
 ) -> Costs:
-    """Check what the user says and settle what it means for each row; what rows out of use say
-    does not count.
-    """
+    """Check what the user says and settle what it means for each row in use."""
     factor = np.ones(labels.n_classes)
     if class_weight is not None:
         labeled = labels.decode(labels.codes[labels.is_labeled & in_use])
@@ -190,9 +184,9 @@ def read_costs(
             )
         return Costs(price)
     matrix = check_cost_matrix(costs, "costs", (len(factor),) * 2, labels.classes)
-    return (
-        Costs(factor * matrix[[0, 1], [1, 0]]) if len(factor) == 2 else Costs(factor, matrix=matrix)
-    )
+    if len(factor) == 2:
+        return Costs(factor * matrix[[0, 1], [1, 0]])
+    return Costs(factor, matrix=matrix)
 
 
 def _checked_class_weight(
@@ -245,9 +239,7 @@ def _of_samples(sample_cost: Any, factor: np.ndarray, labels: Labels, in_use: np
 
 @dataclass(frozen=True)
 class TrainingProblem:
-    """See the module's docstring; `name` is the estimator's, for messages; `multi_class` is
-    "auto", "ovr" or "ovo".
-    """
+    """See the module's docstring; `name` is the estimator's, for messages."""
 
     name: str
     X: Any
@@ -297,15 +289,11 @@ class TrainingProblem:
 
     @property
     def scheme(self) -> str:
-        """How the scores of the binary problems are combined: "ovr", "ovo", or with a cost
-        matrix "one_sided".
-        """
+        """How scores of binary problems are combined: "ovr", "ovo" or "one_sided"."""
         return self.multi_class if self.costs.matrix is None else "one_sided"
 
     def settle_form(self, reason_against: str | None = None) -> TrainingProblem:
-        """The same problem in the form that suits its rows; `reason_against`: why the method has
-        no primal form.
-        """
+        """The problem in the form that suits its rows, or dual for the reason given."""
         if reason_against is None and self.costs.matrix is not None:
             reason_against = (
                 "has no form for a cost matrix of more than two classes; use a dictionary of costs"
@@ -332,9 +320,7 @@ class TrainingProblem:
         return replace(self, labels=Labels(self.labels.classes, codes), progress=Progress())
 
     def formula(self, gamma: str | float | None = None) -> Formula:
-        """The kernel with its parameters as numbers; "scale" and "auto" look at the rows of this
-        problem.
-        """
+        """The kernel with its parameters as numbers, which depend on the rows."""
         asked = self.kernel
         gamma = asked.gamma if gamma is None else gamma
         return make_formula(
@@ -349,9 +335,7 @@ class TrainingProblem:
     def machine_rows(
         self, formula: Formula, *, is_frugal: bool = False, few_rows: int = FEW_ROWS
     ) -> KernelRows | LinearRows:
-        """What a machine in the settled form is trained on: `kernel_rows`, or in the primal form X
-        itself.
-        """
+        """What a machine is trained on: `kernel_rows`, or in the primal form X itself."""
         if not self.is_primal:
             return self.kernel_rows(formula, is_frugal=is_frugal, few_rows=few_rows)
         memory = budget_bytes(self.limits.cache_size)

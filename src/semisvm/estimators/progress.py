@@ -15,12 +15,17 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.dual import Status
 from semisvm.sklearn_private import start_callbacks
+
+if TYPE_CHECKING:
+    from semisvm.estimators.binary import MethodFit
+    from semisvm.estimators.problem import TrainingProblem
+    from semisvm.estimators.streams import StreamProblem
 
 # Every value that `termination_condition_` can have. The first six are those of the solver
 # (`dual.Status`).
@@ -107,24 +112,19 @@ class Watch:
         self.name = name
         self.verbose = verbose
         self.began = self.last_line = time.perf_counter()
-        self.was_stopped = (
-            False  # set once the task has ended: whether a callback asked the fit to end here
-        )
+        # Set once the task has ended: whether a callback asked the fit to end here.
+        self.was_stopped = False
 
     def record(self, **numbers: Any) -> RoundRecord:
         """The record of a round that ends now."""
         return RoundRecord(problem=self.name, seconds=time.perf_counter() - self.began, **numbers)
 
     def look(self, n_iter: int, gap: float) -> bool:
-        """Report progress within a solve; the callback of `semisvm.dual.solve`: true ends the
-        solve.
-        """
+        """Report progress within a solve; true ends it."""
         return self._look(f"{n_iter} steps, gap {gap:.2e}")
 
     def training_done(self, n_trainings: int) -> bool:
-        """Report progress within a round of trainings of another classifier; true when the fit
-        has to stop.
-        """
+        """Report progress within a round of trainings; true ends the fit."""
         return self._look(f"{n_trainings} trainings")
 
     def _look(self, what: str) -> bool:
@@ -189,8 +189,7 @@ class Progress:
 
 
 def last_in_time(steps: Iterable[Step]) -> tuple[Step | None, Status | None]:
-    """The last of the steps, each of which is a result; and what ended them early: a TimeoutError,
-    or Ctrl-C.
+    """The last of the steps, each a result, and what ended them early: a TimeoutError or Ctrl-C.
 
     Ctrl-C is raised where there is no result to keep.
     """
@@ -221,8 +220,7 @@ def warn_caller(warning: Warning) -> None:
 
 
 def pass_interrupt_on(estimator: Any) -> None:
-    """Raise KeyboardInterrupt after a fit that Ctrl-C ended early, where keeping its model is not
-    all that is wanted.
+    """Raise KeyboardInterrupt after a fit that Ctrl-C ended, where a loop around it must end.
 
     A fit that the user called keeps the best model. A clone belongs to the loop of someone else (a
     grid search, an ensemble), which would begin the next fit if it were not told. A second Ctrl-C
@@ -237,6 +235,9 @@ def pass_interrupt_on(estimator: Any) -> None:
 
 # What a person reads in place of the names of details.
 _WORDS = {
+    "adjusted_f_score": "F1",
+    "adjusted_precision": "precision",
+    "adjusted_recall": "recall",
     "belief": "prior weight",
     "f_score": "F1",
     "loo_error": "leave-one-out error",
@@ -251,8 +252,15 @@ _WORDS = {
 }
 
 
+# Details that are left to `history_`: parts of a candidate's name, and of what came of it.
+_NOT_PRINTED = {"is_half", "n_rounds", "share", "trainings", "value"}
+
+
 def print_record(record: RoundRecord) -> None:
     """Print one line for people: what is known of the round, without what it does not have."""
+    unsaid = set(_NOT_PRINTED)
+    if "adjusted_precision" in record.details:  # those at the threshold 0 are left out
+        unsaid |= {"precision", "recall", "f_score"}
     numbers = {
         "steps": record.n_iter if record.n_iter > 1 else None,
         "gap": record.gap or None,
@@ -262,7 +270,7 @@ def print_record(record: RoundRecord) -> None:
     words = ", ".join(
         f"{_WORDS.get(name, name.replace('_', ' '))} {_short(value)}"
         for name, value in numbers.items()
-        if value is not None and value is not False
+        if name not in unsaid and value is not None and value is not False
     )
     print(f"[{record.problem}] round {record.round}, {record.seconds:.1f} s: {words}", flush=True)
 
@@ -273,7 +281,7 @@ def _short(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def ended_early(problem: Any, found: Any) -> list[Warning]:
+def ended_early(problem: TrainingProblem | StreamProblem, found: MethodFit) -> list[Warning]:
     """The one place that says that the solver ended early; nothing where it converged."""
     worst = found.worst
     if worst.status is Status.CONVERGED:

@@ -43,9 +43,8 @@ from semisvm.sklearn_private import Interval, StrOptions
 # round, so that the rows that join do not depend on the path of the solver.
 JOINING_TOL = 1e-2
 CANDIDATES_PER_PAIR = 50  # of pairs_per_round="auto"
-DOUBLINGS = (
-    20  # grow_from: the price doubles whenever one more twentieth of the unlabeled rows is labeled
-)
+# Grow_from: the price doubles whenever one more twentieth of the unlabeled rows is labeled.
+DOUBLINGS = 20
 
 
 class ProgressiveSVC(BaseSVC):
@@ -83,47 +82,38 @@ class ProgressiveSVC(BaseSVC):
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The loss of rows inside the margin. The squared hinge needs ``kernel="linear"``.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
-        returns the kernel matrix between them.
+        As in :class:`sklearn.svm.SVC`; a callable returns the kernel between two matrices of rows.
     degree : float, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the RBF, polynomial and sigmoid kernels. "scale" is 1 / (n_features *
-        variance of the training rows), each row counted by its weight; "auto" is 1 / n_features.
+        As in :class:`sklearn.svm.SVC`; for "scale" the variance counts rows by their weights.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        The costs of errors. A dictionary multiplies C for the rows of each class; every class must
-        be named. In a matrix, rows are true and columns predicted classes, in the order of
-        `classes_`, with zeros on the diagonal.
+        The costs of errors. A dictionary multiplies C for the rows of each class; in a matrix, rows
+        are true and columns predicted classes, in the order of `classes_`.
     class_weight : dict or "balanced", default=None
-        Multiplies C for the rows of each class, as in scikit-learn. The labeled rows of a class of
-        weight 0 are not used in training.
+        Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        How more than two classes become binary problems: one per class against the rest ("ovr"), or
-        one per pair of classes ("ovo"). "auto" is "ovo" if all rows that are used have labels, and
-        "ovr" if unlabeled rows take part in every binary problem.
+        With more than two classes, one binary problem per class against the rest, or one per pair.
+        "auto" is "ovr" where unlabeled rows take part in every binary problem, else "ovo".
     unlabeled : int, float, str or None, default=-1
         The marker of rows without a label in y. Missing values and empty strings always mark them.
     solver : {"auto", "dual", "primal"}, default="auto"
-        The form in which SVMs with ``kernel="linear"`` are solved. "dual": in the kernel. "primal":
-        in the features, for many rows; the fit has `coef_` and no support vectors. "auto": "primal"
-        for dense rows from 2,000 on and ten times the number of features, for sparse rows from
-        5,000 on, and for the squared hinge.
+        The form in which linear SVMs are solved: "primal", for many rows or the squared hinge,
+        gives `coef_` and no support vectors. "auto" goes by the number of rows.
     tol : float, default=1e-3
-        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
-        in float64.
+        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds for the whole fit. None: no limit. When a limit is reached, the
-        best model so far is kept.
+        Maximum number of seconds for the fit, which then keeps the best model so far. None: no
+        limit.
     cache_size : float, default=None
-        Megabytes for kernel rows, or for the inner products of rows that a linear SVM in its primal
-        form keeps. None: half of the free memory. A smaller cache is slower.
+        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
-        install 'semisvm[gpu]'``; "auto" uses a GPU if there is one and the rows are many.
+        "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip install 'semisvm[gpu]'``; "auto" uses it
+        where the rows are many.
     verbose : bool, default=False
         Print progress.
 
@@ -136,7 +126,7 @@ class ProgressiveSVC(BaseSVC):
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
         Those rows; empty with a precomputed kernel.
     n_support_ : ndarray of shape (n_classes,)
-        Number of support vectors of each class, by the label that each row was trained with.
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_problems, n_support)
         Signed coefficients of the support vectors, one line per binary problem.
     intercept_ : ndarray of shape (n_problems,)
@@ -144,17 +134,14 @@ class ProgressiveSVC(BaseSVC):
     coef_ : ndarray of shape (n_problems, n_features)
         Weights of the features; only with a linear kernel.
     gap_ : ndarray of shape (n_problems,)
-        How far from optimal each solution may be: the largest violation of the optimality
-        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
-        objective.
+        The largest violation of the optimality conditions; of fits in the primal form the relative
+        duality gap.
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: the given one, or the one that the fit assigns.
     labeled_iter_ : ndarray of shape (n_samples,)
-        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
-        predicted.
+        The round that gave each row its label: 0 for labels in y, -1 for predictions.
     history_ : list of RoundRecord
-        One record per round: the binary problem, solver steps, gap, seconds, objective and the
-        method's own details.
+        One record per round; see `semisvm.estimators.progress.RoundRecord`.
     n_iter_ : int
         Solver steps over all binary problems.
     termination_condition_ : str
@@ -162,7 +149,7 @@ class ProgressiveSVC(BaseSVC):
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features seen during fit; only where X has string column names.
+        Names of the features seen during fit, where X has names.
 
     See Also
     --------
@@ -180,8 +167,7 @@ class ProgressiveSVC(BaseSVC):
     References
     ----------
     .. [1] Y. Chen, G. Wang and S. Dong, "A progressive transductive inference algorithm based on
-       support vector
-       machine", Journal of Software 14, 2003 (in Chinese).
+       support vector machine", Journal of Software 14, 2003 (in Chinese).
 
     Examples
     --------
@@ -305,9 +291,7 @@ class ProgressiveSVC(BaseSVC):
         return rounds.fit(ended=end)
 
     def _problem(self, task: BinaryTask, sign: np.ndarray, share: float = 1.0) -> Problem:
-        """The machine of the labels so far, rows labeled on the way at this share of their
-        price.
-        """
+        """The machine of the labels so far, guessed ones at this share of their price."""
         C_unlabeled = self.C if self.C_unlabeled is None else self.C_unlabeled
         guessed = share * C_unlabeled * np.where(sign > 0, task.cost_of[+1], task.cost_of[-1])
         return hinge_problem(
@@ -323,9 +307,7 @@ class ProgressiveSVC(BaseSVC):
     def _choose(
         self, candidates: np.ndarray, decision_values: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Rows to call positive, rows to call negative (Eq. 18 and 19), and whether one side had
-        none.
-        """
+        """Rows to call positive and negative (Eq. 18, 19), and whether one side had none."""
         f = decision_values[candidates]
         n_pairs = (
             max(1, len(f) // CANDIDATES_PER_PAIR)
@@ -363,9 +345,7 @@ class ProgressiveSVC(BaseSVC):
 
 
 class Guesses:
-    """The labels given so far: `sign` is the user's where there is one, 0 where a row is still
-    unlabeled.
-    """
+    """The labels given so far: `sign` is the user's, or a guess, or 0."""
 
     def __init__(self, given: np.ndarray):
         self.is_given = given != 0
@@ -378,9 +358,7 @@ class Guesses:
         return int(((self.sign != 0) & ~self.is_given).sum())
 
     def inside_margin(self, decision_values: np.ndarray, max_resets: int) -> np.ndarray:
-        """Rows without a label that are strictly inside the margin, on one side of the boundary
-        or the other.
-        """
+        """Rows without a label that are strictly inside the margin, and not on the boundary."""
         is_candidate = (self.sign == 0) & (np.abs(decision_values) < 1) & (decision_values != 0)
         return np.flatnonzero(is_candidate & (self.n_resets_of <= max_resets))
 
@@ -400,9 +378,7 @@ class Guesses:
 
 
 def _make_rows(kernel: Any, candidates: np.ndarray) -> None:
-    """Compute kernel rows of those that will join, as far as memory goes: much cheaper at once
-    than two at a time.
-    """
+    """Compute kernel rows of rows that will join at once, which is cheaper than two at a time."""
     if not isinstance(kernel, LinearRows):
         kernel.require(
             candidates[: kernel.capacity // 2 if len(candidates) > kernel.capacity else None]

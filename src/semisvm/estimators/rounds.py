@@ -32,19 +32,17 @@ import numpy as np
 
 from semisvm.dual import DualProblem, DualSolution, Status
 from semisvm.estimators.binary import USABLE, BinaryFit, BinaryTask, Pair, combine, pairs
-from semisvm.estimators.classifier import winning_codes
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import RoundRecord, Watch
-from semisvm.kernels import KernelRows
 from semisvm.machines import (
     LinearRows,
     MachineRows,
     Problem,
     Solution,
-    hinge_problem,
     solve_machine,
     solve_machines,
 )
+from semisvm.model_selection.scoring import winning_codes
 from semisvm.primal.problem import PrimalProblem, PrimalSolution
 from semisvm.primal.rows import Rows
 
@@ -145,55 +143,26 @@ class Rounds:
             self.ended_by = Status.INTERRUPTED
 
     @overload
-    def solve(
-        self,
-        problem: DualProblem,
-        *,
-        tol: float | None = None,
-        start: Any = None,
-        device: str | None = None,
-    ) -> DualSolution: ...
+    def solve(self, problem: DualProblem, **how: Any) -> DualSolution: ...
 
     @overload
-    def solve(
-        self,
-        problem: PrimalProblem,
-        *,
-        tol: float | None = None,
-        start: Any = None,
-        device: str | None = None,
-    ) -> PrimalSolution: ...
+    def solve(self, problem: PrimalProblem, **how: Any) -> PrimalSolution: ...
 
     @overload
-    def solve(
-        self,
-        problem: Problem,
-        *,
-        tol: float | None = None,
-        start: Any = None,
-        device: str | None = None,
-    ) -> Solution: ...
+    def solve(self, problem: Problem, **how: Any) -> Solution: ...
 
     def solve(
-        self,
-        problem: Problem,
-        *,
-        tol: float | None = None,
-        start: Any = None,
-        device: str | None = None,
+        self, problem: Problem, *, tol: float | None = None, start: Any = None, **how: Any
     ) -> Solution:
         """Solve from the last solution, or from a better start, within what is left of the limits.
 
-        `device` is the one the user asked for, unless a problem is better off elsewhere.
+        `how` replaces arguments of the solver, such as the device.
         """
-        arguments = self._arguments(tol) | ({} if device is None else {"device": device})
         start = self._solution if start is None else start
-        return self._keep(solve_machine(problem, start, **arguments))
+        return self._keep(solve_machine(problem, start, **(self._arguments(tol) | how)))
 
     def solve_many(self, problems: Sequence[Problem], starts: Sequence[Any]) -> Iterator[Solution]:
-        """Solve problems that do not wait for each other, on a device all at once; the last one
-        taken is the last.
-        """
+        """Solve independent problems, on a device all at once; the last taken is the last."""
         return map(self._keep, solve_machines(problems, starts, **self._arguments(None)))
 
     def _arguments(self, tol: float | None) -> dict[str, Any]:
@@ -245,9 +214,7 @@ class Rounds:
         ended: str | None = None,
         outcome: Any = None,
     ) -> BinaryFit:
-        """What was learned; coefficients and bias are the solution's unless a method knows them
-        better.
-        """
+        """What was learned; coefficients and bias are the solution's by default."""
         found = self.solution
         n = len(self.task.sign)
         bias = found.bias if bias is None else bias
@@ -270,8 +237,7 @@ class Rounds:
 
 @dataclass(frozen=True)
 class OneSided:
-    """The cost of predicting one class: a machine of one-sided regression (Tu and Lin 2010), for
-    any cost matrix.
+    """The cost of predicting one class: one-sided regression (Tu and Lin 2010).
 
         cost_ik   what predicting class k for row i costs: matrix[y_i, k]; 0 for its own class
 
@@ -309,8 +275,9 @@ class OneSided:
         """For people: "cost of spam"."""
         return f"cost of {classes[self.predicted]}"
 
-    def problem(self, kernel: KernelRows, codes: np.ndarray, box: np.ndarray) -> DualProblem:
+    def problem(self, kernel: MachineRows, codes: np.ndarray, box: np.ndarray) -> DualProblem:
         """The dual above; `box` is C weight_i, `codes` is -1 where a row takes no part."""
+        assert not isinstance(kernel, LinearRows | Rows), "there is no primal form"
         cost = self.matrix[..., self.predicted]
         unit = self.unit
         target = 2 / unit * (cost[codes] if cost.ndim == 1 else cost[np.arange(len(codes)), codes])
@@ -354,12 +321,6 @@ class Labeler:
         self.n_iter = 0
         self._n_iter_of_task = np.zeros(len(self.tasks), dtype=np.int64)
 
-    @property
-    def kernel_rows(self) -> KernelRows:
-        """The rows of K, for problems that have the dual form only."""
-        assert not isinstance(self.kernel, LinearRows | Rows), "the fit is in the primal form"
-        return self.kernel
-
     def solve(
         self,
         codes: np.ndarray,
@@ -373,14 +334,7 @@ class Labeler:
         Once a solve was interrupted or stopped, the problems after it are carried into their bounds
         and left there.
         """
-        problems = [
-            (
-                task.problem(self.kernel_rows, codes, box)
-                if isinstance(task, OneSided)
-                else hinge_problem(self.kernel, task.sign(codes), box)
-            )
-            for task in self.tasks
-        ]
+        problems = [task.problem(self.kernel, codes, box) for task in self.tasks]
         limits = self.problem.limits.of_solve(
             int(self._n_iter_of_task.max()), tol=tol, callback=self.watch.look
         )
@@ -392,9 +346,7 @@ class Labeler:
 
     @property
     def scores(self) -> np.ndarray:
-        """What the tasks say of each row, (n, n_tasks); they came with the solutions: no kernel
-        value is made.
-        """
+        """What the tasks say of each row, (n, n_tasks); they came with the solutions."""
         return np.stack([solution.decision_values for solution in self.found], axis=1)
 
     @property

@@ -41,9 +41,8 @@ from semisvm.primal.ranks import count_classes, count_open, score_part, take_lab
 from semisvm.primal.rows import MemoryRows, Rows
 
 FEW_LABELED_NUMBERS = 1 << 23  # labeled rows with no more numbers are gathered in memory
-MOST_GATHERED_NUMBERS = (
-    1 << 26
-)  # 512 megabytes: labeled rows of methods that need them all in memory
+# 512 megabytes: labeled rows of methods that need them all in memory.
+MOST_GATHERED_NUMBERS = 1 << 26
 
 
 @dataclass
@@ -131,13 +130,9 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
         raise ValueError(
             "Rows that are not in memory take costs of classes, not of rows: leave sample_cost out."
         )
-    solver: Any = "primal" if estimator.solver == "auto" else estimator.solver
-    if (
-        settle_solver(
-            solver, estimator.loss, estimator.kernel, None, reason_against=None, device="cpu"
-        )
-        != "primal"
-    ):
+    asked: Any = "primal" if estimator.solver == "auto" else estimator.solver
+    machine = asked, estimator.loss, estimator.kernel, None
+    if settle_solver(*machine, reason_against=None, device="cpu") != "primal":
         raise ValueError("Rows that are not in memory need solver='primal' or 'auto'.")
     rows, labels = read_streamed(X, y, sample_weight, estimator.unlabeled)
     n_of_class = rows.sum_over(count_classes, labels.n_classes)
@@ -177,9 +172,7 @@ def _forget_rows(estimator: Any, rows: Rows) -> None:
 
 @dataclass(frozen=True)
 class Gathered:
-    """Rows that were brought into memory, in their order; `origin` says which of all rows they
-    are.
-    """
+    """Rows that were brought into memory, in their order; `origin` has their numbers."""
 
     X: Any
     labels: Labels
@@ -189,9 +182,7 @@ class Gathered:
 
 
 def fit_gathered(estimator: Any, X: Any, y: Any, sample_weight: Any, random_sample: Any) -> Any:
-    """Fit an estimator that has a bounded pool of unlabeled rows: they and the labeled rows come
-    into memory.
-    """
+    """Fit in memory: on the labeled rows and a bounded pool of unlabeled ones."""
     rows, labels = read_streamed(X, y, sample_weight, estimator.unlabeled)
     gathered = _gather(rows, labels, estimator._draw_pool, type(estimator).__name__)
     if random_sample is not None:

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.dual import Status
@@ -26,9 +25,9 @@ from semisvm.estimators.binary import (
     Pair,
     combine,
     fit_pairs,
+    score_left_out,
     spread,
 )
-from semisvm.estimators.classifier import has_probabilities, winning_codes
 from semisvm.estimators.equal_rows import (
     are_copies_alike,
     content_order,
@@ -40,15 +39,10 @@ from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.rounds import Labeler, fit_of, record_of
 from semisvm.estimators.streams import StreamProblem, StreamRounds
 from semisvm.kernels.formula import Formula
-from semisvm.labels import UNLABELED_CODE
 from semisvm.machines import MachineRows, Solver, hinge_problem, solve_machines
 from semisvm.model_selection.calibration import fit_sigmoid, probabilities_of
-from semisvm.model_selection.cross_fit import (
-    assign_folds,
-    cross_fit,
-    hide_single_rows,
-    list_folds,
-)
+from semisvm.model_selection.cross_fit import assign_folds, hide_single_rows
+from semisvm.model_selection.scoring import winning_codes
 from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.primal.problem import ClassPrices
 from semisvm.sklearn_private import Interval, StrOptions
@@ -84,13 +78,11 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The loss of rows inside the margin. The squared hinge needs ``kernel="linear"``.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
-        returns the kernel matrix between them.
+        As in :class:`sklearn.svm.SVC`; a callable returns the kernel between two matrices of rows.
     degree : float, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the RBF, polynomial and sigmoid kernels. "scale" is 1 / (n_features *
-        variance of the training rows), each row counted by its weight; "auto" is 1 / n_features.
+        As in :class:`sklearn.svm.SVC`; for "scale" the variance counts rows by their weights.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
@@ -100,33 +92,27 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         one-sided regression, whatever `multi_class`: `decision_function` is then minus the
         estimated cost of each class. Costs of single rows go to `fit` as `sample_cost`.
     class_weight : dict or "balanced", default=None
-        Multiplies C for the rows of each class, as in scikit-learn. The labeled rows of a class of
-        weight 0 are not used in training.
+        Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        How more than two classes become binary problems: one per class against the rest ("ovr"), or
-        one per pair of classes ("ovo"). "auto" is "ovo" if all rows that are used have labels, and
-        "ovr" if unlabeled rows take part in every binary problem.
+        With more than two classes, one binary problem per class against the rest, or one per pair.
+        "auto" is "ovr" where unlabeled rows take part in every binary problem, else "ovo".
     unlabeled : int, float, str or None, default=-1
         The marker of rows without a label in y. Missing values and empty strings always mark them.
     solver : {"auto", "dual", "primal"}, default="auto"
-        The form in which SVMs with ``kernel="linear"`` are solved. "dual": in the kernel. "primal":
-        in the features, for many rows; the fit has `coef_` and no support vectors. "auto": "primal"
-        for dense rows from 2,000 on and ten times the number of features, for sparse rows from
-        5,000 on, and for the squared hinge.
+        The form in which linear SVMs are solved: "primal", for many rows or the squared hinge,
+        gives `coef_` and no support vectors. "auto" goes by the number of rows.
     tol : float, default=1e-3
-        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
-        in float64.
+        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds for the whole fit. None: no limit. When a limit is reached, the
-        best model so far is kept.
+        Maximum number of seconds for the fit, which then keeps the best model so far. None: no
+        limit.
     cache_size : float, default=None
-        Megabytes for kernel rows, or for the inner products of rows that a linear SVM in its primal
-        form keeps. None: half of the free memory. A smaller cache is slower.
+        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
-        install 'semisvm[gpu]'``; "auto" uses a GPU if there is one and the rows are many.
+        "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip install 'semisvm[gpu]'``; "auto" uses it
+        where the rows are many.
     verbose : bool, default=False
         Print progress.
 
@@ -139,7 +125,7 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
         Those rows; empty with a precomputed kernel.
     n_support_ : ndarray of shape (n_classes,)
-        Number of support vectors of each class, by the label that each row was trained with.
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_problems, n_support)
         Signed coefficients of the support vectors, one line per binary problem.
     intercept_ : ndarray of shape (n_problems,)
@@ -147,14 +133,12 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     coef_ : ndarray of shape (n_problems, n_features)
         Weights of the features; only with a linear kernel.
     gap_ : ndarray of shape (n_problems,)
-        How far from optimal each solution may be: the largest violation of the optimality
-        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
-        objective.
+        The largest violation of the optimality conditions; of fits in the primal form the relative
+        duality gap.
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: the given one, or the one that the fit assigns.
     labeled_iter_ : ndarray of shape (n_samples,)
-        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
-        predicted.
+        The round that gave each row its label: 0 for labels in y, -1 for predictions.
     guard_ : dict or None
         What the guard compared and chose: the expected cost per row of the SVM (``own_cost``),
         of its best cut (``best_cut_cost``) and of each constant (``constant_costs``), the
@@ -162,8 +146,7 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         Where a constant was chosen `predict` gives it, and `decision_function` ranks the rows as
         before, with all of them on its side of 0.
     history_ : list of RoundRecord
-        One record per round: the binary problem, solver steps, gap, seconds, objective and the
-        method's own details.
+        One record per round; see `semisvm.estimators.progress.RoundRecord`.
     n_iter_ : int
         Solver steps over all binary problems.
     termination_condition_ : str
@@ -171,7 +154,7 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features seen during fit; only where X has string column names.
+        Names of the features seen during fit, where X has names.
 
     See Also
     --------
@@ -184,8 +167,7 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     .. [1] C. Cortes and V. Vapnik, "Support-vector networks", Machine Learning 20, 1995.
        :doi:`10.1007/BF00994018`
     .. [2] H.-H. Tu and H.-T. Lin, "One-sided support vector regression for multiclass
-       cost-sensitive
-       classification", ICML 2010.
+       cost-sensitive classification", ICML 2010.
 
     Examples
     --------
@@ -286,18 +268,12 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         fold_of_group[order] = assign_folds(codes_in_order, FOLDS_OF_PROBABILITIES)[0]
         fold = fold_of_group[copies.group]
 
-        def score_left_out(train: np.ndarray, test: np.ndarray) -> np.ndarray | None:
-            codes = labels.codes.copy()
-            codes[test] = UNLABELED_CODE
-            fits = self._fit_labeled(labeled.relabel(codes), formula, kernel)
-            has_ended = any(fit.status not in (*USABLE, Status.MAX_ITER) for fit in fits)
-            return None if has_ended else np.stack([fit.scores[test] for fit in fits], axis=1)
-
-        left_out = cross_fit(list_folds(fold), score_left_out, labeled.n_rows)
-        if not left_out.is_complete or not left_out.n_fits:
+        refit = partial(self._fit_labeled, formula=formula, kernel=kernel)
+        left_out = score_left_out(labeled, fold, refit, (*USABLE, Status.MAX_ITER))
+        if left_out is None:
             return None
         tested = np.flatnonzero(fold >= 0)
-        decisions = combine(left_out.scores[tested], labels.n_classes, labeled.scheme)
+        decisions = combine(left_out[tested], labels.n_classes, labeled.scheme)
         columns = decisions.reshape(len(tested), -1)
         positives = [1] if labels.n_classes == 2 else range(labels.n_classes)
         return np.array(
@@ -308,34 +284,17 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         )
 
     def _why_no_probabilities(self) -> str:
+        if self.probability:
+            return ""
         name = type(self).__name__
-        if not self.probability:
-            return f"predict_proba needs probability=True: fit {name}(probability=True)."
-        return ""
+        return f"predict_proba needs probability=True: fit {name}(probability=True)."
 
-    @available_if(has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class; only with ``probability=True``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows, or with ``kernel="precomputed"`` the kernel values between them and the
-            training rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            One column per class, in the order of `classes_`.
-        """
-        check_is_fitted(self)
+    def _probabilities(self, X: Any) -> np.ndarray:
         if self._sigmoids is None:
             raise NotFittedError(
                 "predict_proba is not available when fitted with probability=False, or when a fit"
                 " was ended early: fit again with probability=True."
             )
-        if is_dask(X):
-            return map_lazily(self.predict_proba, X, len(self.classes_), np.float64)
         decisions = combine(self._raw_scores(X), len(self.classes_), self._scheme)
         return probabilities_of(decisions.reshape(len(decisions), -1), self._sigmoids)
 
@@ -371,28 +330,14 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
             return map_lazily(self.decision_function, X, n_pairs, np.float64)
         return self._raw_scores(X)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows, or with ``kernel="precomputed"`` the kernel values between them and the
-            training rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Class labels.
-        """
-        check_is_fitted(self)
+    def _predicted_codes(self, X: Any) -> np.ndarray:
         is_usual = self.break_ties and self.decision_function_shape == "ovr"
-        if is_usual or len(self.classes_) == 2 or is_dask(X):
-            return super().predict(X)
+        if is_usual or len(self.classes_) == 2:
+            return super()._predicted_codes(X)
         decisions = self._decide(self._raw_scores(X))
         if not self.break_ties and self._scheme == "ovo" and self._constant is None:
             decisions = np.round(decisions)  # the votes alone: scores add less than half of one
-        return self.classes_[winning_codes(decisions)]
+        return winning_codes(decisions)
 
     def _fit_stream(self, problem: StreamProblem) -> MethodFit:
         for name in ("guard", "probability"):
@@ -414,9 +359,7 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     def _fit_labeled(
         self, problem: TrainingProblem, formula: Formula, kernel: MachineRows | None
     ) -> list[BinaryFit]:
-        """Solve for the distinct rows where many repeat, and deal the coefficients out to the
-        copies.
-        """
+        """Solve for the distinct rows where many repeat, and deal out the coefficients."""
         repeats = (
             find_repeats(problem.X, problem.labels.codes) if are_copies_alike(problem) else None
         )

@@ -17,24 +17,25 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision.audit import judge_ranking
 from semisvm.dual import Status
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import MethodFit
-from semisvm.estimators.classifier import has_probabilities, pick_rows, winning_codes
+from semisvm.estimators.classifier import pick_rows
 from semisvm.estimators.grid import Fold, Search
 from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.progress import Progress, warn_caller
+from semisvm.estimators.streams import StreamProblem
 from semisvm.estimators.supervised import SupervisedSVC
 from semisvm.kernels.formula import WITH_GAMMA
 from semisvm.kernels.threads import with_limited_threads
 from semisvm.machines import Solver
 from semisvm.model_selection import SemiSupervisedKFold
 from semisvm.model_selection.calibration import ScoreCalibrator
-from semisvm.sklearn_private import Interval, fit_context, with_callbacks
+from semisvm.model_selection.scoring import winning_codes
+from semisvm.sklearn_private import Interval, fit_context, takes_sample_weight, with_callbacks
 
 N_FOLDS = 5
 C_RANGE = 1e-2, 1e3
@@ -76,11 +77,9 @@ class SVCCV(SupervisedSVC):
     guard : bool, default=False
         As in `SupervisedSVC`.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        What rows short of their margin are charged: the distance, or its square, which needs
-        ``kernel="linear"``.
+        The loss of rows inside the margin. The squared hinge needs ``kernel="linear"``.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
-        returns the kernel matrix between them.
+        As in :class:`sklearn.svm.SVC`; a callable returns the kernel between two matrices of rows.
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=0.0
@@ -88,30 +87,27 @@ class SVCCV(SupervisedSVC):
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
         What errors cost, as in `SupervisedSVC`.
     class_weight : dict or "balanced", default=None
-        Multiplies C for the rows of each class, as in scikit-learn: finite numbers, 0 or more, not
-        all 0. The labeled rows of a class of weight 0 take no part in training.
+        Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        How more than two classes become binary problems: one per class against the rest, or one per
-        pair of classes. "auto" is "ovo" where every row of a binary problem has one of its two
-        classes, and "ovr" where unlabeled rows take part in every binary problem.
+        With more than two classes, one binary problem per class against the rest, or one per pair.
+        "auto" is "ovr" where unlabeled rows take part in every binary problem, else "ovo".
     unlabeled : int, float, str or None, default=-1
         The marker of rows without a label in y. Missing values and empty strings always mark them.
     solver : {"auto", "dual", "primal"}, default="auto"
-        The form in which SVMs with ``kernel="linear"`` are solved, as in `SupervisedSVC`.
+        The form in which linear SVMs are solved: "primal", for many rows or the squared hinge,
+        gives `coef_` and no support vectors. "auto" goes by the number of rows.
     tol : float, default=1e-3
-        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
-        in float64.
+        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
     max_iter : int, default=None
-        Most solver steps for each binary problem. None: until it has converged.
+        Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Most seconds for the whole fit, four fifths of them for the search. None: no limit. The best
-        of the cells that were completed is used when it is reached.
+        Most seconds for the fit, four fifths of them for the search, which then keeps the best of
+        the cells that are complete. None: no limit.
     cache_size : float, default=None
-        Megabytes for kernel rows, or for inner products of rows that a linear SVM in its primal
-        form keeps. None: half of the free memory. More is faster, less always works.
+        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
-        install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.
+        "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip install 'semisvm[gpu]'``; "auto" uses it
+        where the rows are many.
     verbose : bool, default=False
         Print progress.
 
@@ -147,7 +143,7 @@ class SVCCV(SupervisedSVC):
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
         Those rows; empty with a precomputed kernel.
     n_support_ : ndarray of shape (n_classes,)
-        Number of support vectors of each class, by the label that each row was trained with.
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_problems, n_support)
         Signed coefficients of the support vectors, one line per binary problem.
     intercept_ : ndarray of shape (n_problems,)
@@ -155,27 +151,24 @@ class SVCCV(SupervisedSVC):
     coef_ : ndarray of shape (n_problems, n_features)
         Weights of the features; only with a linear kernel.
     gap_ : ndarray of shape (n_problems,)
-        How far from optimal each solution may be: the largest violation of the optimality
-        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
-        objective.
+        The largest violation of the optimality conditions; of fits in the primal form the relative
+        duality gap.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: its own, or the one that the fit gives it.
+        A label for every training row: the given one, or the one that the fit assigns.
     labeled_iter_ : ndarray of shape (n_samples,)
-        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
-        predicted.
+        The round that gave each row its label: 0 for labels in y, -1 for predictions.
     guard_ : dict or None
         As in `SupervisedSVC`.
     history_ : list of RoundRecord
-        One record per round: the binary problem, solver steps, gap, seconds, objective and the
-        method's own details.
+        One record per round; see `semisvm.estimators.progress.RoundRecord`.
     n_iter_ : int
-        Solver steps over all binary problems of the fit on all labels.
+        Solver steps over all binary problems.
     termination_condition_ : str
         Why the fit ended: "converged", or what came first.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features seen during fit; only where X has string column names.
+        Names of the features seen during fit, where X has names.
 
     See Also
     --------
@@ -298,8 +291,8 @@ class SVCCV(SupervisedSVC):
             The labels; `unlabeled` marks rows without a label. :doc:`/scikit-learn` lists the
             scikit-learn tools that accept such a target.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row counts for; it multiplies C. A row of weight 0 is left out. In
-            the scores each held-out row counts once, as in `GridSearchCV`.
+            How many rows each row counts for, in training (it multiplies C) and in the scores,
+            where the scorer takes weights. A row of weight 0 is left out.
         sample_cost : array-like of shape (n_samples, ...), default=None
             What errors on each row cost, in place of `costs`; see `SupervisedSVC.fit`.
         groups : array-like of shape (n_samples,), default=None
@@ -329,7 +322,7 @@ class SVCCV(SupervisedSVC):
         chosen = self._tune(problem)
         return super()._fit(chosen)
 
-    def _fit_stream(self, problem: Any) -> MethodFit:
+    def _fit_stream(self, problem: StreamProblem) -> MethodFit:
         raise ValueError(
             "SVCCV needs the rows in memory: choose C and gamma on a sample, and fit"
             " SupervisedSVC to all rows."
@@ -348,7 +341,8 @@ class SVCCV(SupervisedSVC):
         shape = (len(self.Cs_), len(self.gammas_), len(folds))
         self.scores_ = np.full(shape, np.nan)
         order = np.argsort(self.Cs_, kind="stable")
-        best: _Cell | None = None
+        best: tuple[float, int, int] | None = None  # minus the score, the numbers of C and gamma
+        decisions_of_best: Sequence[np.ndarray] = ()
         with problem.progress.whole_fit("search", max_subtasks=None) as watch:
             search = Search(
                 labeled, folds, self.Cs_[order], watch, labeled.limits.share_of_time(SHARE_OF_TIME)
@@ -361,19 +355,28 @@ class SVCCV(SupervisedSVC):
                         math.nan if values is None else judge.score(number, values, name)
                         for number, values in enumerate(by_fold)
                     ]
-                    cell = _Cell(float(self.scores_[row, column].mean()), row, column, by_fold)
-                    if cell.is_before(best):
+                    cell = -float(self.scores_[row, column].mean()), row, column
+                    if math.isfinite(cell[0]) and (best is None or cell < best):
                         best = cell
+                        decisions_of_best = [values for values in by_fold if values is not None]
+                if problem.is_verbose and best is not None:
+                    print(
+                        f"[search] {np.isfinite(self.scores_.mean(axis=2)).sum()} of"
+                        f" {self.scores_[..., 0].size} cells, best score {-best[0]:.4g} at"
+                        f" C={self.Cs_[best[1]]:.4g}, gamma={self.gammas_[best[2]]}",
+                        flush=True,
+                    )
                 if search.ended is not None:
                     break
-        chosen = self._choose(best, search.ended)
-        scores = self._calibrate(labeled, folds, chosen.decisions)
+        self._choose(best, search.ended)
+        scores = self._calibrate(labeled, folds, decisions_of_best)
         self.out_of_fold_scores_ = np.full((problem.n_rows, *scores.shape[1:]), np.nan)
         self.out_of_fold_scores_[is_labeled] = scores
         kernel = replace(problem.kernel, gamma=self.gamma)
         return replace(problem, kernel=kernel, progress=Progress())  # callbacks saw the search
 
-    def _choose(self, best: _Cell | None, ended: Any) -> _Cell:
+    def _choose(self, best: tuple[float, int, int] | None, ended: Status | None) -> None:
+        """Set what was chosen: minus the score, and the numbers of C and gamma."""
         n_cells = len(self.Cs_) * len(self.gammas_)
         n_done = int(np.isfinite(self.scores_.mean(axis=2)).sum())
         if best is None and ended is Status.INTERRUPTED:
@@ -383,9 +386,9 @@ class SVCCV(SupervisedSVC):
                 f"The search ended ({ended}) before a single cell was complete: raise time_limit or"
                 " max_iter, or try fewer values of Cs and gammas."
             )
-        self.C_ = float(self.Cs_[best.row])
-        self.gamma_ = self.gammas_[best.column]
-        self.best_score_ = best.score
+        self.C_ = float(self.Cs_[best[1]])
+        self.gamma_ = self.gammas_[best[2]]
+        self.best_score_ = -best[0]
         self.cv_results_ = _as_cv_results(self.Cs_, self.gammas_, self.scores_)
         if ended is not None:
             warn_caller(
@@ -394,14 +397,11 @@ class SVCCV(SupervisedSVC):
                     " gamma are the best of those."
                 )
             )
-        return best
 
     def _calibrate(
         self, labeled: TrainingProblem, folds: Sequence[Fold], decisions: Sequence[np.ndarray]
     ) -> np.ndarray:
-        """Return the decision values of held-out rows, by row; with `probability`, fit sigmoids
-        to them.
-        """
+        """Decision values of held-out rows; with `probability`, fit sigmoids to them."""
         rows = np.concatenate([fold.test for fold in folds])
         values = np.concatenate(decisions)
         if self.probability:
@@ -487,60 +487,30 @@ class SVCCV(SupervisedSVC):
     def _fit_sigmoids(self, *problem: Any) -> None:
         """Nothing: the search has scores of rows left out, and `calibrator_` is fitted to them."""
 
-    @available_if(has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class; only with ``probability=True``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows, or with ``kernel="precomputed"`` the kernel values between them and the
-            training rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            One column per class, in the order of `classes_`.
-        """
+    def _probabilities(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "calibrator_")
         return self.calibrator_.predict_proba(self.decision_function(X))
 
 
-@dataclass(frozen=True)
-class _Cell:
-    """A cell of the grid: its mean score, the numbers of its C and its gamma, and the decision
-    values of held-out rows by fold.
-    """
-
-    score: float
-    row: int
-    column: int
-    decisions: list[Any]
-
-    def is_before(self, other: _Cell | None) -> bool:
-        """Whether it is chosen before another: by its score, then by the order of `Cs` and
-        `gammas`; never where a fold is unsolved.
-        """
-        if other is None or math.isnan(self.score):
-            return math.isfinite(self.score)
-        return (-self.score, self.row, self.column) < (-other.score, other.row, other.column)
-
-
 class _Judge:
-    """Scores decision values of held-out rows by any scorer."""
+    """Scores decision values of held-out rows by any scorer, rows counted by their weights."""
 
     def __init__(self, scoring: Any, labeled: TrainingProblem, folds: Sequence[Fold]):
         labels = labeled.labels
-        self.of_codes = _SCORERS_OF_CODES.get(scoring) if isinstance(scoring, str) else None
-        if scoring == "roc_auc" and labels.n_classes > 2:
-            self.of_codes = None
+        has_weights = not (labeled.weight == 1).all()
+        is_ranking_of_many = scoring == "roc_auc" and labels.n_classes > 2
+        self.of_codes = None
+        if isinstance(scoring, str) and not has_weights and not is_ranking_of_many:
+            self.of_codes = _SCORERS_OF_CODES.get(scoring)
         self.scorer = get_scorer(scoring)
         self.classes = labels.classes
         self.codes = [labels.codes[fold.test] for fold in folds]
-        self.y = [labels.decode(codes) for codes in self.codes]
         self.rows = [fold.test for fold in folds]
         # Rows are picked for scorers that may look at them.
         self.X = [] if self.of_codes else [pick_rows(labeled.X, fold.test) for fold in folds]
+        self.weights: list[dict[str, np.ndarray]] = [{} for _ in folds]
+        if has_weights and takes_sample_weight(self.scorer):
+            self.weights = [{"sample_weight": labeled.weight[fold.test]} for fold in folds]
 
     def score(self, number: int, decisions: np.ndarray, cell: str) -> float:
         """The score of one cell in one fold; an error names both."""
@@ -548,11 +518,14 @@ class _Judge:
             score = self.of_codes(self.codes[number], decisions)
         else:
             model = _HeldOutScores(self.classes, decisions, self.rows[number])
+            true = self.classes[self.codes[number]]
             try:
-                score = float(self.scorer(model, self.X[number], self.y[number]))
+                score = float(self.scorer(model, self.X[number], true, **self.weights[number]))
             except Exception as error:
-                message = f"The scorer failed in fold {number} at {cell}: {error}"
-                raise ValueError(message) from error
+                raise ValueError(
+                    f"The scorer failed in fold {number} at {cell}: {error} (It is given"
+                    " predictions and decision values of held-out rows, and no probabilities.)"
+                ) from error
         if not math.isfinite(score):
             raise ValueError(
                 f"The scorer gave {score} in fold {number} at {cell}: every fold needs rows that it"
@@ -612,16 +585,19 @@ class _MinusMeanCost:
 
     labeled: TrainingProblem
 
-    def __call__(self, model: _HeldOutScores, X: Any, y: np.ndarray) -> float:
-        costs = self.labeled.costs
+    def __call__(
+        self, model: _HeldOutScores, X: Any, y: np.ndarray, sample_weight: Any = None
+    ) -> float:
+        costs = self.labeled.costs.select(model.rows_)
         true = self.labeled.labels.codes[model.rows_]
         predicted = winning_codes(model.decisions_)
         if costs.matrix is None:
-            cost = self.labeled.costs.price(self.labeled.labels.codes)[model.rows_]
-            return -float(np.mean(np.where(predicted != true, cost, 0.0)))
-        if costs.matrix.ndim == 2:
-            return -float(np.mean(costs.matrix[true, predicted]))
-        return -float(np.mean(costs.matrix[model.rows_, true, predicted]))
+            cost = np.where(predicted != true, costs.price(true), 0.0)
+        elif costs.matrix.ndim == 2:
+            cost = costs.matrix[true, predicted]
+        else:
+            cost = costs.matrix[np.arange(len(true)), true, predicted]
+        return -float(np.average(cost, weights=sample_weight))
 
 
 def _places(labeled: TrainingProblem, rows: Any) -> np.ndarray:
@@ -637,10 +613,11 @@ def _balance(codes: np.ndarray, n_classes: int) -> np.ndarray:
 def _read_Cs(Cs: Any) -> np.ndarray:
     if isinstance(Cs, Integral):
         return np.geomspace(C_RANGE[0], C_RANGE[1], int(Cs))
-    values = np.asarray(Cs, dtype=np.float64).ravel()
-    if values.size == 0 or not (np.isfinite(values) & (values > 0)).all():
+    values = np.asarray(Cs).ravel()
+    is_number = values.dtype.kind in "iuf" and values.size > 0
+    if not (is_number and (np.isfinite(values) & (values > 0)).all()):
         raise ValueError(f"Cs must hold positive, finite numbers, and at least one; got {Cs!r}.")
-    return values
+    return values.astype(np.float64)
 
 
 def _from_the_middle(n: int) -> list[int]:

@@ -91,46 +91,8 @@ class Plan:
         return Labels(labels.classes, np.where(self.measures, labels.codes, UNLABELED_CODE))
 
 
-def make_plan(
-    labels: Labels,
-    *,
-    min_precision: Any,
-    min_recall: Any,
-    confidence: float | None,
-    certificate_share: float,
-    random_state: Any,
-    random_sample: np.ndarray | None = None,
-) -> Plan:
-    """Check what is asked against the labels, and draw the rows that are kept apart."""
-    random = check_random_state(random_state)
-    targets = read_targets(labels.classes, min_precision, min_recall)
-    targets = targets[1:] if labels.n_classes == 2 else targets
-    certifies = np.zeros(len(labels.codes), dtype=bool)
-    is_fair = labels.is_labeled if random_sample is None else labels.is_labeled & random_sample
-    if confidence is not None:
-        if not any(target.is_constrained for target in targets):
-            raise ValueError(
-                f"confidence={confidence} is for a minimum precision or recall, and none is asked"
-                " for: pass min_precision, min_recall or both, or leave confidence at None."
-            )
-        fair = Labels(labels.classes, np.where(is_fair, labels.codes, UNLABELED_CODE))
-        certifies = draw_certificate_rows(fair, certificate_share, random)
-    is_vouched_for = random_sample is not None
-    plan = Plan(targets, certifies, is_fair & ~certifies, ~certifies, random, is_vouched_for)
-    if (labels.is_labeled & ~is_fair).any():
-        refuse_rare(
-            plan.measured(labels),
-            "Thresholds are set on labels that are a random sample, and random_sample leaves"
-            f" {{number}} of class {{name}} for that, where at least {FEWEST_LABELS} are needed:"
-            " label more rows drawn at random.",
-        )
-    return plan
-
-
 def read_targets(classes: np.ndarray, min_precision: Any, min_recall: Any) -> list[Target]:
-    """One target per class, in the order of `classes`; with two classes only that of the second
-    one counts.
-    """
+    """One target per class; with two classes only that of the second one counts."""
     least_precision = _list_by_class("min_precision", min_precision, classes.tolist())
     least_recall = _list_by_class("min_recall", min_recall, classes.tolist())
     return [Target(p, r) for p, r in zip(least_precision, least_recall, strict=True)]
@@ -179,9 +141,7 @@ def first_of_each(codes: np.ndarray, wanted: np.ndarray, order: np.ndarray) -> n
 
 
 def refuse_rare(labels: Labels, message: str) -> None:
-    """Raise ValueError where a class has fewer than two labels; `message` has places for its
-    {name} and their {number}.
-    """
+    """Raise ValueError, a message with {name} and {number}, where a class has too few labels."""
     name, number = labels.rarest
     if number < FEWEST_LABELS:
         raise ValueError(message.format(name=repr(name), number=number))
@@ -191,8 +151,7 @@ def refuse_rare(labels: Labels, message: str) -> None:
 
 
 def begin_check(X: Any, labels: Labels) -> Future[float | None] | None:
-    """Begin the part of `check_labels` that needs no scores, beside the training; None where
-    there is nothing to test.
+    """Begin the part of `check_labels` that needs no scores; None where there is nothing to test.
 
     Rows that are not plain numbers are not compared by a kernel.
     """
@@ -239,9 +198,7 @@ def check_labels(
 
 
 class OperatingPointsMixin:
-    """Targets of one class against the rest, thresholds on its scores, and what they give, by
-    class.
-    """
+    """Targets of one class against the rest, thresholds on its scores, and what they give."""
 
     min_precision: Any
     min_recall: Any
@@ -255,16 +212,31 @@ class OperatingPointsMixin:
     def _make_plan(
         self, labels: Labels, random_sample: np.ndarray | None, certificate_share: float
     ) -> Plan:
-        """Draw the rows that are kept apart."""
-        return make_plan(
-            labels,
-            min_precision=self.min_precision,
-            min_recall=self.min_recall,
-            confidence=self.confidence,
-            certificate_share=certificate_share,
-            random_state=self.random_state,
-            random_sample=random_sample,
-        )
+        """Check what is asked against the labels, and draw the rows that are kept apart."""
+        random = check_random_state(self.random_state)
+        targets = read_targets(labels.classes, self.min_precision, self.min_recall)
+        targets = targets[1:] if labels.n_classes == 2 else targets
+        certifies = np.zeros(len(labels.codes), dtype=bool)
+        is_fair = labels.is_labeled if random_sample is None else labels.is_labeled & random_sample
+        if self.confidence is not None:
+            if not any(target.is_constrained for target in targets):
+                raise ValueError(
+                    f"confidence={self.confidence} is for a minimum precision or recall, and none"
+                    " is asked for: pass min_precision, min_recall or both, or leave confidence at"
+                    " None."
+                )
+            fair = Labels(labels.classes, np.where(is_fair, labels.codes, UNLABELED_CODE))
+            certifies = draw_certificate_rows(fair, certificate_share, random)
+        is_vouched_for = random_sample is not None
+        plan = Plan(targets, certifies, is_fair & ~certifies, ~certifies, random, is_vouched_for)
+        if (labels.is_labeled & ~is_fair).any():
+            refuse_rare(
+                plan.measured(labels),
+                "Thresholds are set on labels that are a random sample, and random_sample leaves"
+                f" {{number}} of class {{name}} for that, where at least {FEWEST_LABELS} are"
+                " needed: label more rows drawn at random.",
+            )
+        return plan
 
     def _may_certify(self, plan: Plan) -> bool:
         """Whether there are labels for a certificate, and nothing speaks against them."""
@@ -287,9 +259,7 @@ class OperatingPointsMixin:
         return next(iter(values.values()), None)
 
     def _decide(self, scores: np.ndarray) -> np.ndarray:
-        """Scores of the binary problems, (n, n_problems), to what decision_function returns:
-        above 0 is accepted.
-        """
+        """Scores of the binary problems to decision values: above 0 is accepted."""
         columns = [
             scores_beyond(of_class, threshold)
             for of_class, threshold in zip(scores.T, self.threshold_, strict=True)

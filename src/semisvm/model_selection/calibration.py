@@ -24,11 +24,10 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags, indexable
-from sklearn.utils.validation import check_is_fitted
 
 from semisvm.labels import Labels, encode, refuse_marker_as_class
 from semisvm.model_selection.cross_fit import cross_fit_scores
-from semisvm.model_selection.scoring import LabeledRowsScoreMixin
+from semisvm.model_selection.scoring import LabelsAndScoresMixin
 from semisvm.model_selection.splitters import SemiSupervisedKFold
 from semisvm.sklearn_private import HasMethods, StrOptions, fit_context, num_samples
 
@@ -41,7 +40,7 @@ FAR_OUT = 2.0
 
 
 class SemiSupervisedCalibratedClassifierCV(
-    LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
+    LabelsAndScoresMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
 ):
     """Probabilities for a classifier that learns from labeled and unlabeled rows.
 
@@ -159,55 +158,12 @@ class SemiSupervisedCalibratedClassifierCV(
         n_splits = max(2, min(MOST_FOLDS, labels.rarest[1])) if self.cv is None else int(self.cv)
         return SemiSupervisedKFold(n_splits, unlabeled=self.unlabeled)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class.
+    def _why_no_probabilities(self) -> str:
+        return ""
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            One column per class, in the order of `classes_`.
-        """
-        check_is_fitted(self)
+    def _probabilities(self, X: Any) -> np.ndarray:
         refuse_marker_as_class(self.unlabeled)
         return self.calibrator_.predict_proba(self.estimator_.decision_function(X))
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-            One column per class, in the order of `classes_`.
-        """
-        return np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Class labels.
-        """
-        check_is_fitted(self)
-        decision = self.decision_function(X)
-        codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
-        return self.classes_[codes]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return what `predict` compares: probabilities, or with two classes their difference.
@@ -247,13 +203,6 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):
         The classes that the columns of the scores stand for.
     method : {"sigmoid", "isotonic", "temperature"}, default="sigmoid"
         As in scikit-learn's `CalibratedClassifierCV`.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
-    calibrated_ : CalibratedClassifierCV
-        The fitted calibrators.
     """
 
     def __init__(self, classes: np.ndarray, method: str = "sigmoid"):
@@ -261,22 +210,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):
         self.method = method
 
     def fit(self, scores: np.ndarray, y: np.ndarray, sample_weight: Any = None) -> Self:
-        """Fit the calibrators.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n,) or (n, n_classes)
-            Scores of rows by fits that have not seen their labels.
-        y : ndarray of shape (n,)
-            The true labels of these rows.
-        sample_weight : array-like of shape (n,), optional
-            One weight per row.
-
-        Returns
-        -------
-        self : object
-            The fitted calibrator.
-        """
+        """Fit to scores, (n,) or (n, n_classes), by fits that have not seen the labels y."""
         from sklearn.calibration import CalibratedClassifierCV
 
         self.classes_ = np.asarray(self.classes)
@@ -291,42 +225,18 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, scores: np.ndarray) -> np.ndarray:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n,) or (n, n_classes)
-            Scores of new rows by the fit on all labels.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n, n_classes)
-            One column per class, in the order of `classes_`.
-        """
+        """Return the probability of each class, (n, n_classes), from scores of new rows."""
         return self.calibrated_.predict_proba(
             np.asarray(scores, dtype=np.float64).reshape(len(scores), -1)
         )
 
     def predict(self, scores: np.ndarray) -> np.ndarray:
-        """Return the most probable class.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n,) or (n, n_classes)
-            Scores of rows.
-
-        Returns
-        -------
-        labels : ndarray of shape (n,)
-            The classes.
-        """
+        """Return the most probable class."""
         return self.classes_[self.predict_proba(scores).argmax(axis=1)]
 
 
 class _GivenScores(ClassifierMixin, BaseEstimator):
-    """A classifier whose features are its scores: what scikit-learn's calibrators are fitted
-    around.
-    """
+    """A classifier whose features are its scores, for scikit-learn's calibrators."""
 
     def __init__(self, classes: np.ndarray):
         self.classes = classes
@@ -348,8 +258,7 @@ def fit_sigmoid(
     *,
     steepest: float | None = None,
 ) -> tuple[float, float]:
-    """Return the slope and the offset of P(positive | s) = 1 / (1 + exp(-(slope s + offset))), by
-    Platt's method.
+    """Return slope and offset of P(positive | s) = 1 / (1 + exp(-(slope s + offset))), by Platt.
 
     They maximize the likelihood of smoothed targets, (n+ + 1) / (n+ + 2) for positives and 1 / (n-
     + 2) for negatives, where a row counts by its weight. The slope is not negative, so that a
@@ -370,9 +279,8 @@ def fit_sigmoid(
     )
     share = weight / weight.sum()
     center = float(share @ scores)
-    largest = (
-        float(np.abs(scores - center).max()) or 1.0
-    )  # the squares of huge scores would overflow
+    # The squares of huge scores would overflow.
+    largest = float(np.abs(scores - center).max()) or 1.0
     scale = largest * float(np.sqrt(share @ ((scores - center) / largest) ** 2)) or 1.0
     z = (scores - center) / scale
 
@@ -425,9 +333,7 @@ def _quartiles(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def probabilities_of(scores: np.ndarray, sigmoids: np.ndarray) -> np.ndarray:
-    """One column per class, from scores of the binary problems (n, n_problems) by their sigmoids
-    (n_problems, 2).
-    """
+    """One column per class, from scores (n, n_problems) by their sigmoids (n_problems, 2)."""
     positive = expit(scores * sigmoids[:, 0] + sigmoids[:, 1])
     if positive.shape[1] == 1:
         return np.hstack([1 - positive, positive])

@@ -63,39 +63,18 @@ def assign_folds(
     n_draws: int = 1,
     every_class_in_every_fold: bool = False,
 ) -> np.ndarray:
-    """Deal the labeled rows out to folds, class by class.
+    """Deal the labeled rows out to folds, class by class: the fold of each row, (n_draws, n).
 
     Dealing continues from class to class, so that the sizes of any two folds differ by at most one
-    row, and so do the numbers of rows of one class in them.
+    row, and so do the numbers of rows of one class in them. Rows with a negative code are never
+    tested; their fold is -1.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-        The class of each row. Rows with a negative code are never tested. To keep more rows from
-        being tested, such as the only row of a class, give them the code -1 (`hide_single_rows`).
-    n_folds : int
-        The number of folds, at least 1. It is lowered to the number of rows that are dealt out,
-        which makes each row a fold of its own: leave-one-out while there are at most `n_folds`
-        rows.
-    rng : Generator or RandomState, optional
-        Shuffles the rows of each class before they are dealt out. None: they are dealt out in their
-        order.
-    n_draws : int, default=1
-        How many times folds are made. With few labels, much of the noise in out-of-fold scores
-        comes from the draw.
-    every_class_in_every_fold : bool, default=False
-        Lower the number of folds to the size of the smallest class, so that every fold tests every
-        class. A class with a single row is then an error.
+    n_folds   lowered to the number of rows that are dealt out: each row is then a fold of its own
+    rng       shuffles the rows of each class first; None: they are dealt out in their order
+    n_draws   how many times folds are made
+    every_class_in_every_fold   lowers the number of folds to the size of the smallest class; a
+              class with a single row is then an error
 
-    Returns
-    -------
-    fold : ndarray of shape (n_draws, n)
-        The fold that tests each row, from 0; -1 for rows that are never tested.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.model_selection.cross_fit import assign_folds
     >>> assign_folds(np.array([0, 0, 1, 1, 1, -1]), 2)
     array([[ 0,  1,  0,  1,  0, -1]])
     """
@@ -130,8 +109,7 @@ def hide_single_rows(codes: np.ndarray) -> np.ndarray:
 
 
 def list_folds(fold: np.ndarray) -> list[TrainTest]:
-    """Turn the fold that tests each row, (n,), into one pair (train, test) of index arrays per
-    fold.
+    """Turn the fold that tests each row, (n,), into one pair (train, test) per fold.
 
     Rows with a negative number are never tested, and train in every fold.
     """
@@ -149,26 +127,10 @@ def cross_fit(
 ) -> OutOfFoldScores:
     """Fit once per fold and collect the scores of the rows held out.
 
-    Parameters
-    ----------
-    folds : iterable of (train, test)
-        From `list_folds` or from a splitter's `split`. No row may be tested twice.
-    fit_and_score : callable
-        Takes `train` and `test`, returns the scores of `test`: an array of shape (len(test),) or
-        (len(test), k). It returns None where the fit was ended early and its scores must not be
-        used; no later fold is tried then.
-    n_rows : int
-        The number of rows in all, tested or not.
+    `fit_and_score` takes `train` and `test` and returns the scores of `test`, (len(test),) or
+    (len(test), k). It returns None where the fit was ended early; no later fold is tried then. No
+    row may be tested twice.
 
-    Returns
-    -------
-    result : OutOfFoldScores
-        The scores, and whether all folds contributed to them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.model_selection.cross_fit import cross_fit, list_folds
     >>> values = np.array([1.0, 2.0, 3.0, 10.0])
     >>> folds = list_folds(np.array([0, 1, 0, -1]))
     >>> def mean_of_others(train, test):
@@ -186,25 +148,10 @@ def collect_scores(
     scores_of_folds: Iterable[Any],
     n_rows: int,
 ) -> OutOfFoldScores:
-    """Put the scores of the folds in the places of their rows: the second half of `cross_fit`.
+    """Put the scores of the folds in the places of their rows; None: this fold was ended early.
 
-    It serves callers that train all folds in one batch. `cross_fit` hands it a generator, so that a
-    fold is fitted when its scores are asked for.
-
-    Parameters
-    ----------
-    folds : sequence of (train, test)
-        As for `cross_fit`.
-    scores_of_folds : iterable
-        The scores of each fold's test rows, in the order of the folds. None: this fold was ended
-        early.
-    n_rows : int
-        The number of rows in all.
-
-    Returns
-    -------
-    result : OutOfFoldScores
-        The scores, and whether all folds contributed to them.
+    For callers that train all folds in one batch. `cross_fit` hands it a generator, so that a fold
+    is fitted when its scores are asked for.
     """
     _check_tested_once(folds)
     scores: np.ndarray | None = None
@@ -313,9 +260,7 @@ def cross_fit_scores(
 
 
 def _fit_clone(estimator: Any, X: Any, y: Any, train: np.ndarray, sample_weight: Any) -> Any:
-    """Fit a clone on the training rows; an estimator that ended on Ctrl-C ends the whole
-    cross-fit.
-    """
+    """Fit a clone on the training rows; Ctrl-C ends the whole cross-fit."""
     estimator = clone(estimator)
     X_train, y_train = safe_split(estimator, X, y, train)
     weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)[train]}

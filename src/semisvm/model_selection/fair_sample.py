@@ -42,15 +42,12 @@ from semisvm.sklearn_private import num_samples, safe_indexing
 FAIR_LEVEL = 0.01
 N_PERMUTATIONS = 199
 N_TAG_FOLDS = 4
-MOST_SAMPLED, MOST_OTHERS = (
-    200,
-    300,
-)  # labeled and other rows in the kernel test: a bound on the time, about 25 ms
+# Labeled and other rows in the kernel test: a bound on the time, about 25 ms.
+MOST_SAMPLED, MOST_OTHERS = 200, 300
 FEWEST_TESTED = 4  # rows of either kind; with fewer there is nothing to test
 N_SCORE_FOLDS = 4
-MOST_TRAINED = (
-    1_000  # labeled rows that train and are scored for the second test: a bound on the time
-)
+# Labeled rows that train and are scored for the second test: a bound on the time.
+MOST_TRAINED = 1_000
 MOST_OTHERS_SCORED = 2_000  # other rows
 # of either kind: from here on the limit of the test's distribution is as good as the exact one
 MANY_SCORES = 1_000
@@ -214,9 +211,7 @@ def judge_sample(
 def scores_of_estimator(
     estimator: Any, X: Any, codes: np.ndarray, random: np.random.RandomState
 ) -> np.ndarray | None:
-    """Scores for the second test by clones of a classifier; None where a class has fewer than
-    two labels.
-    """
+    """Scores by clones of a classifier; None where a class has fewer than two labels."""
 
     def fit_and_score(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
         fitted = clone(estimator).fit(safe_indexing(X, train), codes[train])
@@ -235,8 +230,7 @@ def labeled_fold_scores(
     *,
     random_state: Any = None,
 ) -> np.ndarray | None:
-    """`random_fold_scores` of a bounded number of rows, in four folds; None where a class has fewer
-    than two labels.
+    """`random_fold_scores` of some rows, in four folds; None where a class has under two labels.
 
     Labels outside of the mask `is_tested` do not train: their rows are scored as all other rows
     are.
@@ -265,29 +259,9 @@ def random_fold_scores(
 ) -> np.ndarray:
     """Score labeled rows out of fold, and each other row by the model of one random fold.
 
-    Parameters
-    ----------
-    fit_and_score : callable
-        Takes the numbers of the rows to train on and of the rows to score; returns the scores of
-        the latter.
-    folds : sequence of (train, test)
-        Row numbers; every labeled row is tested once.
-    others : ndarray of int
-        The numbers of the other rows to score.
-    n_rows : int
-        The number of all rows.
-    random_state : int, RandomState instance or None, default=None
-        Deals the other rows out to the folds.
+    `fit_and_score` takes the numbers of the rows to train on and of those to score. Every labeled
+    row is tested by one of the folds; rows that are neither tested nor `others` have NaN.
 
-    Returns
-    -------
-    ndarray of shape (n_rows,) or (n_rows, n_scores)
-        NaN for rows that were not scored.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.model_selection.fair_sample import random_fold_scores
     >>> folds = [(np.array([0, 1]), np.array([2, 3])), (np.array([2, 3]), np.array([0, 1]))]
     >>> random_fold_scores(lambda train, test: test + 0.5, folds, np.array([4]), 6)
     array([0.5, 1.5, 2.5, 3.5, 4.5, nan])
@@ -325,9 +299,8 @@ def kernel_test(
     centered = Z - tags.mean()
     total = np.zeros(Z.shape[1])
     with limited_threads():
-        K = rbf_kernel(
-            rows / np.sqrt(variance), gamma=1 / rows.shape[1]
-        )  # the squares of large rows would overflow
+        # The squares of large rows would overflow.
+        K = rbf_kernel(rows / np.sqrt(variance), gamma=1 / rows.shape[1])
         K.flat[:: n + 1] += RIDGE
         weighted = (G := np.linalg.inv(K)) @ centered
         for number in range(N_TAG_FOLDS):
@@ -338,9 +311,7 @@ def kernel_test(
 
 
 def _auc_by_column(predicted: np.ndarray, tags: np.ndarray) -> np.ndarray:
-    """The AUC of each column of predictions for the same column of 0/1 tags; 0.5 where one tag
-    is missing.
-    """
+    """The AUC of each column of predictions for its 0/1 tags; 0.5 where one tag is missing."""
     ranks = stats.rankdata(np.round(predicted, TIE_DIGITS), axis=0)
     n_ones = tags.sum(axis=0)
     pairs = n_ones * (len(tags) - n_ones)
@@ -349,9 +320,7 @@ def _auc_by_column(predicted: np.ndarray, tags: np.ndarray) -> np.ndarray:
 
 
 def _scores_p(scores: Any, is_labeled: np.ndarray) -> float | None:
-    """The p-value of Kolmogorov and Smirnov's test, for several columns the smallest times their
-    number.
-    """
+    """The p-value of Kolmogorov and Smirnov's test; of several columns by Bonferroni."""
     scores = np.asarray(scores, dtype=np.float64)
     if len(scores) != len(is_labeled) or scores.ndim > 2:
         raise ValueError(

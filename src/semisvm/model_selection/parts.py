@@ -179,9 +179,7 @@ def _count(name: str, size: float, n_rows: int) -> int:
 def _take(
     pool: RowNumbers, labels: Labels, wanted: int | Mapping, draw: Draw, name: str
 ) -> RowNumbers:
-    """Take the `wanted` rows from the front of the pool, class by class unless the draw is
-    random.
-    """
+    """Take the `wanted` rows from the front of the pool, by class unless the draw is random."""
     if isinstance(wanted, int):
         if wanted > len(pool):
             raise ValueError(
@@ -220,9 +218,7 @@ def _counts_by_class(
 
 
 def _proportional(wanted: int, available: NDArray) -> NDArray[np.intp]:
-    """Share `wanted` out in proportion to `available` by largest remainders, one to each class
-    first.
-    """
+    """Share `wanted` out by largest remainders of `available`, one to each class first."""
     floor = (
         np.minimum(available, 1)
         if wanted >= np.count_nonzero(available)

@@ -11,15 +11,31 @@ model has pushed the scores of its training rows down. So the folds for it
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import accuracy_score
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision.without_negatives import rank_auc
 from semisvm.labels import Labels, encode, find_labeled
+from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.sklearn_private import VisualBlock, num_samples, safe_indexing
+
+
+def winning_codes(decision: np.ndarray) -> np.ndarray:
+    """The class index of each row: whether the score is above 0, or the largest of several."""
+    return (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
+
+
+def has_probabilities(classifier: Any) -> bool:
+    """Whether `predict_proba` can be called; an AttributeError says why not, and what to do."""
+    if why := classifier._why_no_probabilities():
+        raise AttributeError(why)
+    return True
 
 
 class LabeledRowsScoreMixin:
@@ -54,9 +70,7 @@ class LabeledRowsScoreMixin:
         )
 
     def _html_repr(self) -> str:
-        """What a notebook shows: scikit-learn's diagram, and below it what is known of each
-        threshold.
-        """
+        """scikit-learn's diagram, and below it what is known of each threshold."""
         shown = super()._html_repr()  # type: ignore[misc]
         points = getattr(self, "operating_points_", None) or {}
         return shown + "".join(
@@ -82,34 +96,89 @@ class LabeledRowsScoreMixin:
         return lambda: VisualBlock("single", self, names=label, name_details=str(self))
 
 
+class LabelsAndScoresMixin(LabeledRowsScoreMixin):
+    """Mixin for classifiers with `decision_function`: `predict`, and for those with probabilities
+    (`_probabilities`) `predict_proba` and its logarithm.
+    """
+
+    classes_: np.ndarray
+    decision_function: Callable[..., np.ndarray]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, or with ``kernel="precomputed"`` the kernel values between them and the
+            training rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            return map_lazily(self.predict, X, None, self.classes_.dtype)
+        return self.classes_[self._predicted_codes(X)]
+
+    def _predicted_codes(self, X: Any) -> np.ndarray:
+        return winning_codes(self.decision_function(X))
+
+    def _why_no_probabilities(self) -> str:
+        """Why there is no `predict_proba`, and what to do; empty where there is."""
+        name = type(self).__name__
+        return (
+            f"{name} has no probabilities of its own. semisvm.SemiSupervisedCalibratedClassifierCV("
+            f"{name}(...)) fits them to out-of-fold scores."
+        )
+
+    @available_if(has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class, where the estimator has probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, or with ``kernel="precomputed"`` the kernel values between them and the
+            training rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            One column per class, in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            return map_lazily(self.predict_proba, X, len(self.classes_), np.float64)
+        return self._probabilities(X)
+
+    def _probabilities(self, X: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    @available_if(has_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of the probability of each class; see `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            One column per class, in the order of `classes_`.
+        """
+        probabilities = self.predict_proba(X)
+        return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
+
+
 def accuracy_on_labeled_rows(
     classifier: Any, X: Any, y: Any, *, sample_weight: Any = None, unlabeled: Any = -1
 ) -> float:
-    """Return the accuracy of a fitted classifier on the rows of `y` that have a label.
-
-    Parameters
-    ----------
-    classifier : fitted classifier
-        With `predict`.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The rows.
-    y : array-like of shape (n_samples,)
-        The true label of each row, with a marker where it is not known.
-    sample_weight : array-like of shape (n_samples,), optional
-        One weight per row.
-    unlabeled : number, string or None, default=-1
-        The marker of rows without a label; see `semisvm.labels`.
-
-    Returns
-    -------
-    score : float
-        The share of labeled rows that are predicted correctly.
-
-    Raises
-    ------
-    ValueError
-        Where no row has a label.
-    """
+    """Return the accuracy of a fitted classifier on the rows of `y` that have a label."""
     is_labeled = find_labeled(y, unlabeled=unlabeled, n_rows=num_samples(X))
     if is_labeled.all():
         return accuracy_score(y, classifier.predict(X), sample_weight=sample_weight)

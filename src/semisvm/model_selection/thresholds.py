@@ -27,9 +27,7 @@ STEEPEST = 50.0  # standard deviations of the scores that a sigmoid turns from 0
 
 @dataclass(frozen=True)
 class Probability:
-    """A sigmoid: the probability of the positive class is 1 / (1 + exp(-(slope score +
-    offset))).
-    """
+    """The probability of the positive class, 1 / (1 + exp(-(slope score + offset)))."""
 
     slope: float
     offset: float
@@ -81,24 +79,18 @@ def expected_share(probability: Probability, scores: np.ndarray) -> float:
 
 
 def best_f1_share(probability: Probability, scores: np.ndarray) -> float:
-    """Return the share of rows that has the best expected F1 where the highest scores are
-    accepted.
-    """
+    """Return the share of highest scores to accept for the best expected F1."""
     expected = _expected_f1(np.sort(probability.of(scores))[::-1])
     return float((1 + np.argmax(expected)) / len(expected))
 
 
 def _expected_f1(p: np.ndarray) -> np.ndarray:
-    """The expected F1 of accepting the first rows, for each number of them: of rows with
-    descending scores, positive with probability p.
-    """
+    """The expected F1 of accepting the first 1, 2, ... rows, positive with probability p."""
     return 2 * np.cumsum(p) / (np.arange(1, len(p) + 1) + p.sum())
 
 
 def accept_share(scores: np.ndarray, share: float) -> float:
-    """Return a threshold above which this share of the rows lies, as nearly as equal scores
-    allow.
-    """
+    """Return a threshold above which this share of the rows lies, up to equal scores."""
     threshold = float(np.quantile(scores, 1 - share))
     above = float(np.mean(scores > threshold))
     with_equal = float(np.mean(scores >= threshold))

@@ -26,7 +26,6 @@ from semisvm.estimators.classifier import (
     check_every_class_is_used,
     read_random_sample,
     row_weights,
-    winning_codes,
 )
 from semisvm.estimators.least_squares import labeled_target
 from semisvm.estimators.problem import read_costs
@@ -34,6 +33,7 @@ from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.estimators.targets import TARGET_CONSTRAINTS, warn_unless_reached
 from semisvm.kernels.threads import with_limited_threads
 from semisvm.labels import Labels, encode
+from semisvm.model_selection.scoring import winning_codes
 from semisvm.sklearn_private import (
     CallbackSupportMixin,
     Interval,
@@ -311,15 +311,14 @@ class AutoSVC(
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows: a weight of 2 equals duplicating the row, a weight of 0 removes it.
         sample_cost : array-like of shape (n_samples, ...), default=None
-            The costs of errors on each row, instead of `costs`. Shape (n_samples,): for any class.
-            (n_samples, n_classes): by the true class of the row. (n_samples, n_classes, n_classes):
-            one matrix per row, [i, true class, predicted class].
+            The costs of errors on each row, instead of `costs`: of shape (n_samples,), (n_samples,
+            n_classes) by the true class of the row, or one matrix per row, [i, true class,
+            predicted class].
         random_sample : array-like of bool of shape (n_samples,), default=None
             Which labels are a random sample of all rows. Other labels, for example of rows that a
-            model was unsure of, are used for training, but not for thresholds, intervals, audits
-            and certificates. Entries of unlabeled rows are ignored. None: all labels. This is then
-            checked (`fair_sample_`): if they do not look like a random sample, a
-            `FairSampleWarning` is issued and no certificate is given. A mask is not checked.
+            model was unsure of, are used for training only. None: all labels; this is checked
+            (`fair_sample_`), and if they do not look like a random sample, a `FairSampleWarning` is
+            issued and no certificate is given. A mask is not checked.
 
         Returns
         -------

@@ -96,31 +96,27 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         like those of a table, as `AutoSVC` does (their scales differ, or they have few values or
         long tails), and never with a precomputed or callable kernel.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
-        returns the kernel matrix between them.
+        As in :class:`sklearn.svm.SVC`; a callable returns the kernel between two matrices of rows.
     degree : float, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the RBF, polynomial and sigmoid kernels. "scale" is 1 / (n_features *
-        variance of the training rows), each row counted by its weight; "auto" is 1 / n_features.
+        As in :class:`sklearn.svm.SVC`; for "scale" the variance counts rows by their weights.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     unlabeled : int, float, str or None, default=-1
         The marker of rows without a label in y. Missing values and empty strings always mark them.
     tol : float, default=1e-3
-        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
-        in float64.
+        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds for the whole fit. None: no limit. When a limit is reached, the
-        best model so far is kept.
+        Maximum number of seconds for the fit, which then keeps the best model so far. None: no
+        limit.
     cache_size : float, default=None
-        Megabytes for kernel rows, or for the inner products of rows that a linear SVM in its primal
-        form keeps. None: half of the free memory. A smaller cache is slower.
+        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
-        install 'semisvm[gpu]'``; "auto" uses a GPU if there is one and the rows are many.
+        "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip install 'semisvm[gpu]'``; "auto" uses it
+        where the rows are many.
     random_state : int, RandomState instance or None, default=None
         Seed of the random draws of the fit. Pass an int for reproducible results.
     verbose : bool, default=False
@@ -160,7 +156,7 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         What each column is divided by, in `support_vectors_` too; None where the columns are taken
         as they are.
     n_support_ : ndarray of shape (n_classes,)
-        Number of support vectors of each class, by the label that each row was trained with.
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_problems, n_support)
         Signed coefficients of the support vectors, one line per binary problem.
     intercept_ : ndarray of shape (n_problems,)
@@ -168,17 +164,14 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
     coef_ : ndarray of shape (n_problems, n_features)
         Weights of the features; only with a linear kernel.
     gap_ : ndarray of shape (n_problems,)
-        How far from optimal each solution may be: the largest violation of the optimality
-        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
-        objective.
+        The largest violation of the optimality conditions; of fits in the primal form the relative
+        duality gap.
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: the given one, or the one that the fit assigns.
     labeled_iter_ : ndarray of shape (n_samples,)
-        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
-        predicted.
+        The round that gave each row its label: 0 for labels in y, -1 for predictions.
     history_ : list of RoundRecord
-        One record per round: the binary problem, solver steps, gap, seconds, objective and the
-        method's own details.
+        One record per round; see `semisvm.estimators.progress.RoundRecord`.
     n_iter_ : int
         Solver steps over all binary problems.
     termination_condition_ : str
@@ -186,7 +179,7 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features seen during fit; only where X has string column names.
+        Names of the features seen during fit, where X has names.
 
     See Also
     --------
@@ -321,10 +314,9 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
             Labels of a second class, negatives, are allowed. Which tools of scikit-learn take such
             a target: :doc:`/scikit-learn`.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows: a weight of 2 equals duplicating the row, also for folds,
-            thresholds and intervals; a weight of 0 removes it. Weights that are not whole numbers,
-            or above 10 on average, only multiply C: folds, thresholds and intervals then count each
-            row once.
+            Weights of the rows: a weight of 2 equals duplicating the row. Weights that are not
+            whole numbers, or above 10 on average, only multiply C: folds, thresholds and intervals
+            then count each row once.
 
         Returns
         -------

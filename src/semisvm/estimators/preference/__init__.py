@@ -21,6 +21,7 @@ from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pair
 from semisvm.estimators.equal_rows import arrange_repeated
 from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, PreferenceMixin
 from semisvm.estimators.preference._learner import ALL_LABELS, SvmLearner
+from semisvm.estimators.preference._plan import Run
 from semisvm.estimators.preference.classifier import PreferenceClassifier
 from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.rounds import Rounds
@@ -34,10 +35,8 @@ from semisvm.primal.dask_rows import is_streamed
 from semisvm.sklearn_private import Interval, fit_context, with_callbacks
 
 __all__ = ["PreferenceClassifier", "PreferenceSVC"]
-NOT_HERE = (
-    "class_weight",
-    "multi_class",
-)  # a threshold undoes class weights; targets are one-vs-rest
+# A threshold undoes class weights; targets are one-vs-rest.
+NOT_HERE = ("class_weight", "multi_class")
 
 
 class PreferenceSVC(PreferenceMixin, BaseSVC):
@@ -58,14 +57,13 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     min_precision : float or dict {class: float}, default=None
         The minimum precision, in (0, 1]: of the second of two classes, or of each of several
         classes against the rest. Among the thresholds that reach every target, the one with the
-        best F1 is chosen; without a target, the one with the best F1 of all.
+        best F1 is chosen.
     min_recall : float or dict {class: float}, default=None
         The minimum recall. It can be combined with `min_precision`.
     confidence : float, default=None
-        Certify the target: with 0.9 it holds with probability 90% over the draw of the labels that
+        Certify each target: with 0.9 it holds with probability 90% over the draw of the labels that
         are held out for the certificate (`calibration_size` of all labels). If they are too few,
-        the operating point says how many labels are needed. Each of several classes has its own
-        certificate. None: no certificate.
+        the operating point says how many are needed. None: no certificate.
     calibration_size : float, default=0.5
         The part of the labels that is kept for the certificate.
     probability : bool, default=False
@@ -74,40 +72,33 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The loss of rows inside the margin. The squared hinge needs ``kernel="linear"``.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
-        returns the kernel matrix between them.
+        As in :class:`sklearn.svm.SVC`; a callable returns the kernel between two matrices of rows.
     degree : float, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the RBF, polynomial and sigmoid kernels. "scale" is 1 / (n_features *
-        variance of the training rows), each row counted by its weight; "auto" is 1 / n_features.
+        As in :class:`sklearn.svm.SVC`; for "scale" the variance counts rows by their weights.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        The costs of errors. A dictionary multiplies C for the rows of each class; every class must
-        be named. In a matrix, rows are true and columns predicted classes, in the order of
-        `classes_`, with zeros on the diagonal.
+        The costs of errors. A dictionary multiplies C for the rows of each class; in a matrix, rows
+        are true and columns predicted classes, in the order of `classes_`.
     unlabeled : int, float, str or None, default=-1
         The marker of rows without a label in y. Missing values and empty strings always mark them.
     solver : {"auto", "dual", "primal"}, default="auto"
-        The form in which SVMs with ``kernel="linear"`` are solved. "dual": in the kernel. "primal":
-        in the features, for many rows; the fit has `coef_` and no support vectors. "auto": "primal"
-        for dense rows from 2,000 on and ten times the number of features, for sparse rows from
-        5,000 on, and for the squared hinge.
+        The form in which linear SVMs are solved: "primal", for many rows or the squared hinge,
+        gives `coef_` and no support vectors. "auto" goes by the number of rows.
     tol : float, default=1e-3
-        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
-        in float64.
+        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds for the whole fit. None: no limit. When a limit is reached, the
-        best model so far is kept.
+        Maximum number of seconds for the fit, which then keeps the best model so far. None: no
+        limit.
     cache_size : float, default=None
-        Megabytes for kernel rows, or for the inner products of rows that a linear SVM in its primal
-        form keeps. None: half of the free memory. A smaller cache is slower.
+        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
-        install 'semisvm[gpu]'``; "auto" uses a GPU if there is one and the rows are many.
+        "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip install 'semisvm[gpu]'``; "auto" uses it
+        where the rows are many.
     random_state : int, RandomState instance or None, default=None
         Seed of the random draws of the fit. Pass an int for reproducible results.
     verbose : bool, default=False
@@ -122,7 +113,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
         Those rows; empty with a precomputed kernel.
     n_support_ : ndarray of shape (n_classes,)
-        Number of support vectors of each class, by the label that each row was trained with.
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_problems, n_support)
         Signed coefficients of the support vectors, one line per binary problem.
     intercept_ : ndarray of shape (n_problems,)
@@ -130,19 +121,17 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     coef_ : ndarray of shape (n_problems, n_features)
         Weights of the features; only with a linear kernel.
     gap_ : ndarray of shape (n_problems,)
-        How far from optimal each solution may be: the largest violation of the optimality
-        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
-        objective.
+        The largest violation of the optimality conditions; of fits in the primal form the relative
+        duality gap.
     threshold_ : ndarray of shape (n_problems,)
         The thresholds that are subtracted from the scores: a row is accepted if `decision_function`
-        is above 0. With more than two classes the largest difference wins, even if several classes
-        or none accept the row.
+        is above 0. With more than two classes the largest difference wins.
     fair_sample_ : FairSampleCheck or None
         Whether the labels look like a random sample of all rows (`semisvm.check_fair_sample`); None
-        if there are no unlabeled rows, or if `random_sample` was given.
+        without unlabeled rows, or if `random_sample` was given.
     operating_points_ : dict {class: OperatingPoint}
         Precision and recall to expect at each threshold, with intervals; with two classes, of the
-        positive class only. None for a class whose fit was stopped before it began.
+        positive class only.
     operating_point_ : OperatingPoint
         That of the positive class; only with two classes.
     audits_ : dict {class: dict {str: OperatingPoint}}
@@ -157,11 +146,9 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: the given one, or the one that the fit assigns.
     labeled_iter_ : ndarray of shape (n_samples,)
-        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
-        predicted.
+        The round that gave each row its label: 0 for labels in y, -1 for predictions.
     history_ : list of RoundRecord
-        One record per round: the binary problem, solver steps, gap, seconds, objective and the
-        method's own details.
+        One record per round; see `semisvm.estimators.progress.RoundRecord`.
     n_iter_ : int
         Solver steps over all binary problems.
     termination_condition_ : str
@@ -169,7 +156,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features seen during fit; only where X has string column names.
+        Names of the features seen during fit, where X has names.
 
     See Also
     --------
@@ -190,11 +177,9 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     References
     ----------
     .. [1] Z. Wen, R. Zhang and K. Ramamohanarao, "Enabling precision/recall preferences for
-       semi-supervised SVM
-       training", CIKM 2014. :doi:`10.1145/2661829.2661977`
+       semi-supervised SVM training", CIKM 2014. :doi:`10.1145/2661829.2661977`
     .. [2] J. Platt, "Probabilistic outputs for support vector machines and comparisons to
-       regularized likelihood
-       methods", Advances in Large Margin Classifiers, 1999.
+       regularized likelihood methods", Advances in Large Margin Classifiers, 1999.
 
     Examples
     --------
@@ -291,16 +276,14 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
             The labels; `unlabeled` marks rows without a label. :doc:`/scikit-learn` lists the
             scikit-learn tools that accept such a target.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows: a weight of 2 equals duplicating the row, also for folds,
-            thresholds and intervals; a weight of 0 removes it. Weights that are not whole numbers,
-            or above 10 on average, only multiply C: folds, thresholds and intervals then count each
-            row once.
+            Weights of the rows: a weight of 2 equals duplicating the row. Weights that are not
+            whole numbers, or above 10 on average, only multiply C: folds, thresholds and intervals
+            then count each row once.
         random_sample : array-like of bool of shape (n_samples,), default=None
             Which labels are a random sample of all rows. Other labels, for example of rows that a
-            model was unsure of, are used for training, but not for thresholds, intervals, audits
-            and certificates. Entries of unlabeled rows are ignored. None: all labels. This is then
-            checked (`fair_sample_`): if they do not look like a random sample, a
-            `FairSampleWarning` is issued and no certificate is given. A mask is not checked.
+            model was unsure of, are used for training only. None: all labels; this is checked
+            (`fair_sample_`), and if they do not look like a random sample, a `FairSampleWarning` is
+            issued and no certificate is given. A mask is not checked.
 
         Returns
         -------
@@ -340,13 +323,13 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
 
     def _prepare_runs(
         self, part: TrainingProblem, plan: Plan
-    ) -> tuple[TrainingProblem, Callable[..., Any], Callable[[BinaryFit], BinaryFit]]:
+    ) -> tuple[TrainingProblem, Callable[..., Run], Callable[[BinaryFit], BinaryFit]]:
         """The rows to train on, what makes the run of a binary problem (`_make_run`), and what
         turns a fit on these rows into one on the rows of `part`.
         """
         return part, partial(self._make_run, plan, plan.measures[plan.learns]), lambda fit: fit
 
-    def _fit_binary(self, make_run: Callable[..., Any], task: BinaryTask) -> BinaryFit:
+    def _fit_binary(self, make_run: Callable[..., Run], task: BinaryTask) -> BinaryFit:
         rounds = Rounds(task)
         learner = SvmLearner(
             rounds, self.C, self.C if self.C_unlabeled is None else self.C_unlabeled
@@ -369,28 +352,16 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         fits: list[BinaryFit],
         formula: Formula,
     ) -> np.ndarray:
-        """The scores of the rows of `problem` that certify, by the fits on the `part` that
-        learns.
-        """
+        """Scores of the rows of `problem` that certify, by the fits on `part`."""
+        X = problem.X[plan.certifies]
         bias = np.array([fit.bias for fit in fits])
         if part.is_primal:
-            return (
-                np.asarray(
-                    problem.X[plan.certifies]
-                    @ MethodFit(fits, formula, "ovr").weights_of_features.T
-                )
-                + bias
-            )
+            return np.asarray(X @ MethodFit(fits, formula, "ovr").weights_of_features.T) + bias
         row_beta = np.stack([fit.row_beta for fit in fits])
-        is_support = (row_beta != 0).any(axis=0)
+        support = np.flatnonzero(plan.learns)[(row_beta != 0).any(axis=0)]
+        row_beta = row_beta[:, (row_beta != 0).any(axis=0)]
         if problem.kernel.is_precomputed:
-            X = problem.X[plan.certifies][:, np.flatnonzero(plan.learns)[is_support]]
-            support_vectors = None
+            machine = X[:, support], None, row_beta, formula
         else:
-            X, support_vectors = problem.X[plan.certifies], problem.X[plan.learns][is_support]
-        return (
-            scores_of_new_rows(
-                X, support_vectors, row_beta[:, is_support], formula, device=self.device
-            )
-            + bias
-        )
+            machine = X, problem.X[support], row_beta, formula
+        return scores_of_new_rows(*machine, device=self.device) + bias

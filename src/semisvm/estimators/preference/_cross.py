@@ -78,18 +78,15 @@ class Candidate:
     @property
     def one_round_less(self) -> Candidate:
         """The candidate whose decision values the last round ranks."""
-        return (
-            SUPERVISED_CANDIDATE
-            if self.n_rounds == 1
-            else replace(self, n_rounds=self.n_rounds - 1)
-        )
+        if self.n_rounds == 1:
+            return SUPERVISED_CANDIDATE
+        return replace(self, n_rounds=self.n_rounds - 1)
 
 
 SUPERVISED_CANDIDATE = Candidate()
 CANDIDATES = tuple(Candidate(share, is_half, 1) for is_half in (False, True) for share in SHARES)
-FEW_CANDIDATES = (
-    Candidate(SHARES[len(SHARES) // 2], True, 1),
-)  # where a training may be expensive
+# Where a training may be expensive.
+FEW_CANDIDATES = (Candidate(SHARES[len(SHARES) // 2], True, 1),)
 
 
 @dataclass(frozen=True)
@@ -133,8 +130,7 @@ class Trial:
 
 
 class CrossFitted:
-    """Cross-fitting of one binary problem, and the choice among candidates; each that is tried is a
-    round.
+    """Cross-fitting of one binary problem, and the choice among candidates, one per round.
 
     sign, folds   see the module's docstring
     target        what the operating point is chosen for
@@ -240,9 +236,7 @@ class CrossFitted:
         found: Iterator[np.ndarray],
         to_beat: Trial | None,
     ) -> None:
-        """Value candidates one after the other; `found` has the decision values of all their
-        trainings.
-        """
+        """Value candidates in turn; `found` has the decision values of all their trainings."""
         for candidate, own in trainings.items():
             n_iter = self.learner.n_iter
             values = self._fold_values[candidate] = list(islice(found, len(own)))
@@ -284,9 +278,7 @@ class CrossFitted:
         )
 
     def _trainings(self, candidate: Candidate) -> list[TrainingCall]:
-        """The last round of a candidate in each fold; it ranks the decision values of the round
-        before.
-        """
+        """The last round of a candidate in each fold, from the ranks of the round before."""
         before = (
             () if candidate is SUPERVISED_CANDIDATE else self._rankings(candidate.one_round_less)
         )
@@ -307,22 +299,15 @@ class CrossFitted:
     def soft_training(
         self, candidate: Candidate, ranked: np.ndarray, sign: np.ndarray, sequence: Hashable
     ) -> TrainingCall:
-        """One round of a candidate: as many of the pool, ranked by the round before, are called
-        positive as labels.
-        """
+        """One round: as large a share of the ranked pool is positive as of the labels."""
         labels = sign[self.labeled]
         rate = float(np.mean(labels[labels != 0] > 0))
         guess = guess_by_rank(ranked, len(sign), rate, candidate.is_half)
-        return (
-            np.where(guess != 0, guess, sign),
-            np.where(guess != 0, candidate.share, np.abs(sign)),
-            sequence,
-        )
+        share = np.where(guess != 0, candidate.share, np.abs(sign))
+        return np.where(guess != 0, guess, sign), share, sequence
 
     def _rankings(self, candidate: Candidate) -> list[np.ndarray]:
-        """The pool by the decision values of a candidate, largest first, in each fold: six
-        candidates rank the same.
-        """
+        """The pool ranked by a candidate in each fold: six candidates need the same."""
         if candidate not in self._ranked:
             self._ranked[candidate] = [
                 rank_rows(values, self.pool) for values in self._fold_values[candidate]
@@ -360,9 +345,7 @@ class CrossFitted:
         ]
 
     def outcome(self, unfinished: tuple[Any, np.ndarray] | None = None) -> Outcome:
-        """The chosen machine; where the fit ended before the choice, the supervised or the
-        unfinished machine.
-        """
+        """The chosen machine, or where the fit ended before, the supervised or unfinished one."""
         labeled_in = np.where(self.sign != 0, 0, -1)
         if not self.trials:
             assert unfinished is not None

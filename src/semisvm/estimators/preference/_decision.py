@@ -15,12 +15,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import Target, certify
 from semisvm.decision.audit import Audit
-from semisvm.estimators.classifier import has_probabilities
 from semisvm.estimators.preference._cross import CANDIDATES, Candidate, CrossFitted
 from semisvm.estimators.preference._learner import Learner
 from semisvm.estimators.preference._plan import Outcome, draw_folds, draw_pool
@@ -35,7 +32,6 @@ from semisvm.estimators.targets import (
 )
 from semisvm.labels import Labels
 from semisvm.model_selection.calibration import fit_sigmoid, probabilities_of
-from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.sklearn_private import Interval
 
 PREFERENCE_CONSTRAINTS: dict[str, Any] = {
@@ -47,21 +43,17 @@ PREFERENCE_CONSTRAINTS: dict[str, Any] = {
 
 
 class PreferenceMixin(OperatingPointsMixin):
-    """Runs, thresholds and probabilities; the estimator brings `_raw_scores`, (n, n_problems)
-    without thresholds.
-    """
+    """Runs, thresholds and probabilities; the estimator brings `_raw_scores`."""
 
     calibration_size: float
     probability: bool
     audits_: dict[Any, Audit | None]
     calibration_scores_: dict[Any, np.ndarray | None]
     calibration_sign_: dict[Any, np.ndarray | None]
-    _is_held_out: (
-        np.ndarray
-    )  # (n_problems,) mask: whether the calibration scores are those of rows left out
-    _sigmoids: (
-        np.ndarray | None
-    )  # (n_problems, 2): slope and offset; None where the fit was not asked for them
+    # (n_problems,) mask: whether the calibration scores are those of rows left out.
+    _is_held_out: np.ndarray
+    # (n_problems, 2): slope and offset; None where the fit was not asked for them.
+    _sigmoids: np.ndarray | None
     _raw_scores: Callable[[Any], np.ndarray]
 
     def _make_plan(
@@ -88,9 +80,7 @@ class PreferenceMixin(OperatingPointsMixin):
         return draw_pool(n_unlabeled, self.random_state)
 
     def _within_pool(self, labels: Labels, rows: np.ndarray) -> np.ndarray:
-        """These rows without the unlabeled ones that no fit considers; they are drawn by place,
-        as in streams.
-        """
+        """These rows without the unlabeled ones beyond the pool, drawn by place as in streams."""
         unlabeled = np.flatnonzero(~labels.is_labeled[rows])
         pool = draw_pool(len(unlabeled), self.random_state)
         return rows if pool is None else np.delete(rows, np.delete(unlabeled, pool))
@@ -106,9 +96,7 @@ class PreferenceMixin(OperatingPointsMixin):
         n_draws: int | None = None,
         candidates: Sequence[Candidate] = CANDIDATES,
     ) -> CrossFitted:
-        """The work on one binary problem, ready to run; labels outside of the mask `measures`
-        train and do nothing else.
-        """
+        """The work on one binary problem; labels outside of the mask `measures` only train."""
         seed = plan.draw_seed()
         folds = draw_folds(np.where(measures, sign, 0), n_draws=n_draws, seed=seed)
         target = plan.targets[number]
@@ -137,8 +125,7 @@ class PreferenceMixin(OperatingPointsMixin):
         begun: Future[float | None] | None,
         score_certifying: Callable[[], np.ndarray],
     ) -> None:
-        """Check the labels unless the user vouches for them, certify, and set the learned
-        attributes.
+        """Check the labels unless the user vouches for them, certify, and set attributes.
 
         labels             of the rows of the plan
         outcomes           of the rows that learn; None where the user stopped the fit before a
@@ -173,9 +160,7 @@ class PreferenceMixin(OperatingPointsMixin):
         scores: np.ndarray,
         sign: np.ndarray,
     ) -> Outcome:
-        """Replace the operating point by one that the certificate's rows, of these scores and
-        signs, prove.
-        """
+        """Replace the operating point by one that the rows of the certificate prove."""
         assert self.confidence is not None
         # Scores of rows that trained are more extreme than those of new rows: their ranks would be
         # misleading.
@@ -219,36 +204,13 @@ class PreferenceMixin(OperatingPointsMixin):
         """The audit of the positive class; only with two classes."""
         return self._of_positive_class("audit_", "audits_")
 
-    @available_if(has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class.
-
-        It is made from the calibration scores, by Platt's method. These scores must come from
-        models that were not trained on the calibration rows. `predict` uses the thresholds, so it
-        does not always give the most probable class; hence ``probability=True`` asks for the
-        method, before the fit or after it.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            One column per class, in the order of `classes_`.
-        """
-        check_is_fitted(self)
-        if is_dask(X):
-            return map_lazily(self.predict_proba, X, len(self.classes_), np.float64)
+    def _probabilities(self, X: Any) -> np.ndarray:
         sigmoids = self._fit_sigmoids() if self._sigmoids is None else self._sigmoids
         return probabilities_of(self._raw_scores(X), sigmoids)
 
 
 def _join_fair_scores(outcomes: list[Outcome | None], rows: np.ndarray) -> np.ndarray | None:
-    """The fair scores of some rows, a mask, one column per binary problem; None where a problem
-    has none.
-    """
+    """Fair scores by binary problem, NaN outside of the mask; None where a problem has none."""
     columns = [None if outcome is None else outcome.fair_scores for outcome in outcomes]
     if any(column is None for column in columns):
         return None

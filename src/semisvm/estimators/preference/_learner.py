@@ -54,9 +54,7 @@ class Learner:
         raise NotImplementedError
 
     def train_many(self, trainings: Sequence[TrainingCall]) -> Iterable[np.ndarray]:
-        """Train several times, each independent of the others; `model` and `n_iter` follow what
-        was taken of it.
-        """
+        """Train several times, each independent of the others, when the values are asked for."""
         return (self.train(*training) for training in trainings)
 
     def done(self, **details: Any) -> None:
@@ -95,13 +93,9 @@ class SvmLearner(Learner):
     def train_many(self, trainings: Sequence[TrainingCall]) -> Iterator[np.ndarray]:
         """Train several times; on a device they are one batch."""
         problems = [self._problem(sign, share) for sign, share, _ in trainings]
-        found = self.rounds.solve_many(
-            problems, [self._start(sequence) for *_, sequence in trainings]
-        )
-        return (
-            self._note(sequence, solution)
-            for (*_, sequence), solution in zip(trainings, found, strict=True)
-        )
+        sequences = [sequence for *_, sequence in trainings]
+        solutions = self.rounds.solve_many(problems, [self._start(name) for name in sequences])
+        return map(self._note, sequences, solutions)
 
     def _note(self, sequence: Hashable, found: Solution) -> np.ndarray:
         self.newest[sequence] = found
@@ -165,9 +159,7 @@ class ClassifierLearner(Learner):
         return self._keep(sequence, *self._fit_and_score(sign, share))
 
     def train_many(self, trainings: Sequence[TrainingCall]) -> list[np.ndarray]:
-        """Train in several independent sequences, in parallel processes or threads as joblib is
-        set up.
-        """
+        """Train in several independent sequences, in parallel as joblib is set up."""
         calls = (delayed(self._fit_and_score)(sign, share) for sign, share, _ in trainings)
         fitted = Parallel(self.n_jobs, return_as="generator")(calls)
         return [
@@ -209,9 +201,7 @@ class ClassifierLearner(Learner):
 
 @np.errstate(over="ignore", invalid="ignore")  # scores that are not finite are refused
 def scores_of_classifier(model: Any, X: Any) -> np.ndarray:
-    """Decision values of a two-class model; the log-odds where it has probabilities only, so
-    that 0 is 50%.
-    """
+    """Decision values of a two-class model; log-odds where it has probabilities only."""
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X), dtype=np.float64)
     probability = np.maximum(model.predict_proba(X), SMALLEST_PROBABILITY)

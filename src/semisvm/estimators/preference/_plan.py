@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from semisvm.decision import Counts, OperatingPoint
 from semisvm.decision.audit import Audit
 from semisvm.decision.counts import f_score, precision, recall
+from semisvm.estimators.progress import RoundRecord
 from semisvm.model_selection.cross_fit import assign_folds
 
 N_CALIBRATION_FOLDS = 5
@@ -75,6 +76,16 @@ class Outcome:
     labeled_in: np.ndarray
     fair_scores: np.ndarray | None = None
     ended: str | None = None
+
+
+class Run(Protocol):
+    """The work on one binary problem: `CrossFitted`, or the rounds of the paper."""
+
+    def run(self) -> None: ...
+
+    def outcome(self, unfinished: tuple[Any, np.ndarray] | None = None) -> Outcome: ...
+
+    def mark_chosen(self, history: list[RoundRecord]) -> list[RoundRecord]: ...
 
 
 def measures_at(counts: Counts, prefix: str = "") -> dict[str, float]:

@@ -25,7 +25,6 @@ from semisvm.estimators.classifier import (
     refuse_undefined,
     row_weights,
     validated,
-    winning_codes,
 )
 from semisvm.estimators.equal_rows import as_repetitions, content_order
 from semisvm.estimators.preference._cross import FEW_CANDIDATES
@@ -37,6 +36,7 @@ from semisvm.estimators.rounds import EndedEarlyError
 from semisvm.estimators.streams import Gathered, decide_rows, fit_gathered, scores_of_rows
 from semisvm.estimators.targets import begin_check
 from semisvm.labels import Labels, encode, refuse_marker_as_class
+from semisvm.model_selection.scoring import winning_codes
 from semisvm.primal.dask_rows import is_streamed
 from semisvm.primal.rows import Rows
 from semisvm.sklearn_private import (
@@ -77,14 +77,13 @@ class PreferenceClassifier(
     min_precision : float or dict {class: float}, default=None
         The minimum precision, in (0, 1]: of the second of two classes, or of each of several
         classes against the rest. Among the thresholds that reach every target, the one with the
-        best F1 is chosen; without a target, the one with the best F1 of all.
+        best F1 is chosen.
     min_recall : float or dict {class: float}, default=None
         The minimum recall. It can be combined with `min_precision`.
     confidence : float, default=None
-        Certify the target: with 0.9 it holds with probability 90% over the draw of the labels that
+        Certify each target: with 0.9 it holds with probability 90% over the draw of the labels that
         are held out for the certificate (`calibration_size` of all labels). If they are too few,
-        the operating point says how many labels are needed. Each of several classes has its own
-        certificate. None: no certificate.
+        the operating point says how many are needed. None: no certificate.
     calibration_size : float, default=0.5
         The part of the labels that is kept for the certificate.
     probability : bool, default=False
@@ -113,14 +112,13 @@ class PreferenceClassifier(
         calibration scores; only with two classes.
     threshold_ : ndarray of shape (n_problems,)
         The thresholds that are subtracted from the scores: a row is accepted if `decision_function`
-        is above 0. With more than two classes the largest difference wins, even if several classes
-        or none accept the row.
+        is above 0. With more than two classes the largest difference wins.
     fair_sample_ : FairSampleCheck or None
         Whether the labels look like a random sample of all rows (`semisvm.check_fair_sample`); None
-        if there are no unlabeled rows, or if `random_sample` was given.
+        without unlabeled rows, or if `random_sample` was given.
     operating_points_ : dict {class: OperatingPoint}
         Precision and recall to expect at each threshold, with intervals; with two classes, of the
-        positive class only. None for a class whose fit was stopped before it began.
+        positive class only.
     operating_point_ : OperatingPoint
         That of the positive class; only with two classes.
     audits_ : dict {class: dict {str: OperatingPoint}}
@@ -135,8 +133,7 @@ class PreferenceClassifier(
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: the given one, or the one that the fit assigns.
     labeled_iter_ : ndarray of shape (n_samples,)
-        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
-        predicted.
+        The round that gave each row its label: 0 for labels in y, -1 for predictions.
     history_ : list of RoundRecord
         One record per round, as in :class:`PreferenceSVC`; ``n_iter`` counts trainings.
     n_iter_ : int
@@ -159,8 +156,7 @@ class PreferenceClassifier(
     References
     ----------
     .. [1] Z. Wen, R. Zhang and K. Ramamohanarao, "Enabling precision/recall preferences for
-       semi-supervised SVM
-       training", CIKM 2014. :doi:`10.1145/2661829.2661977`
+       semi-supervised SVM training", CIKM 2014. :doi:`10.1145/2661829.2661977`
 
     Examples
     --------
@@ -233,10 +229,9 @@ class PreferenceClassifier(
             left out.
         random_sample : array-like of bool of shape (n_samples,), default=None
             Which labels are a random sample of all rows. Other labels, for example of rows that a
-            model was unsure of, are used for training, but not for thresholds, intervals, audits
-            and certificates. Entries of unlabeled rows are ignored. None: all labels. This is then
-            checked (`fair_sample_`): if they do not look like a random sample, a
-            `FairSampleWarning` is issued and no certificate is given. A mask is not checked.
+            model was unsure of, are used for training only. None: all labels; this is checked
+            (`fair_sample_`), and if they do not look like a random sample, a `FairSampleWarning` is
+            issued and no certificate is given. A mask is not checked.
 
         Returns
         -------
@@ -353,9 +348,7 @@ class PreferenceClassifier(
 
     @property
     def cv_results_(self) -> dict[str, np.ndarray]:
-        """Precision, recall and F1 of each threshold on the calibration scores; only with two
-        classes.
-        """
+        """Precision, recall and F1 by threshold on the calibration scores; of two classes."""
         check_is_fitted(self)
         scores = self._of_positive_class("cv_results_", "calibration_scores_")
         sign = self._of_positive_class("cv_results_", "calibration_sign_")
@@ -438,26 +431,18 @@ def _check_prefitted(frozen: FrozenEstimator, classes: np.ndarray) -> None:
 def _arranged(
     X: Any, rows: np.ndarray, labels: Labels, weight: np.ndarray, sample: np.ndarray | None
 ) -> tuple[np.ndarray, bool]:
-    """These rows in the order of their content, those of weight 2 twice; and whether that
-    settles the weights.
-    """
+    """These rows by content, those of weight 2 twice; and whether that settles the weights."""
     ties = [labels.codes[rows], weight[rows]]
-    rows = rows[
-        content_order(
-            _as_numbers(safe_indexing(X, rows)),
-            *(ties if sample is None else [sample[rows], *ties]),
-        )
-    ]
+    ties = ties if sample is None else [sample[rows], *ties]
+    rows = rows[content_order(_as_numbers(safe_indexing(X, rows)), *ties)]
     times = as_repetitions(weight[rows])
-    return (
-        (rows, bool((weight[rows] == 1).all())) if times is None else (np.repeat(rows, times), True)
-    )
+    if times is None:
+        return rows, bool((weight[rows] == 1).all())
+    return np.repeat(rows, times), True
 
 
 def _as_numbers(X: Any) -> Any:
-    """Objects that are all numbers as float64, so that they are the same rows as plain numbers;
-    other rows as they are.
-    """
+    """Objects that are all numbers as float64; other rows as they are."""
     if not isinstance(X, np.ndarray) or X.dtype.kind != "O":
         return X
     if any(isinstance(cell, str | bytes) for cell in X.flat):

@@ -54,7 +54,7 @@ from semisvm.estimators.binary import BinaryFit
 from semisvm.estimators.equal_rows import EqualRows, find_repeats
 from semisvm.estimators.preference import PreferenceSVC
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner
-from semisvm.estimators.preference._plan import Outcome, measures_at
+from semisvm.estimators.preference._plan import Outcome, Run, measures_at
 from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.progress import RoundRecord
 from semisvm.estimators.targets import FEWEST_LABELS, Plan, first_of_each, refuse_rare
@@ -214,7 +214,7 @@ class PaperPreferenceSVC(PreferenceSVC):
 
     def _prepare_runs(
         self, part: TrainingProblem, plan: Plan
-    ) -> tuple[TrainingProblem, Callable[..., Any], Callable[[BinaryFit], BinaryFit]]:
+    ) -> tuple[TrainingProblem, Callable[..., Run], Callable[[BinaryFit], BinaryFit]]:
         """Equal unlabeled rows get equal labels: they become one row with their total weight."""
         repeats = self._find_repeats(part)
         if repeats is None:
@@ -262,9 +262,7 @@ class PaperPreferenceSVC(PreferenceSVC):
 def _deal_out(
     repeats: EqualRows, fit: BinaryFit, weight: np.ndarray, merged_weight: np.ndarray
 ) -> BinaryFit:
-    """A fit on the distinct rows as a fit on all rows: copies share the coefficient in
-    proportion to their weights.
-    """
+    """A fit on the distinct rows as a fit on all; copies share the coefficient by weight."""
     rounds = None if fit.rounds is None else fit.rounds[repeats.group]
     outcome = fit.outcome
     if outcome is not None:
@@ -281,8 +279,7 @@ def _deal_out(
 def split_labels(
     sign: np.ndarray, share: float, seed: int, measures: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Split the labeled rows of a binary problem into those that train and a share that calibrates:
-    two masks, (n,).
+    """The labeled rows that train and a share of them that calibrates: two masks, (n,).
 
     Only rows in the mask `measures` calibrate; None: all labeled rows may.
     """
@@ -374,9 +371,7 @@ class PaperRounds:
             seen.add(soft.tobytes())
 
     def outcome(self, unfinished: tuple[Any, np.ndarray] | None = None) -> Outcome:
-        """The best answer; where the first training did not finish, its unfinished model and
-        values, at 0.
-        """
+        """The best answer; or the unfinished model and its values, at 0."""
         if self.best is None:
             assert unfinished is not None
             self._offer(*unfinished, 0.0)
@@ -406,9 +401,7 @@ class PaperRounds:
         return history
 
     def _measure(self, values: np.ndarray) -> tuple[float, float, dict[str, Any]]:
-        """Measure on B, offer both candidates, and return d+, d- and the details of the round's
-        record.
-        """
+        """Measure on B, offer both candidates, and return d+, d- and the record's details."""
         scores = values[self.calibrates]
         if self.supervised is None:
             self.supervised = scores
@@ -429,11 +422,8 @@ class PaperRounds:
             d_minus = float(scores[self.calibration_sign < 0].mean())
         adjusted = self._offer(self.learner.model, values, d_plus)
         thresholds = {"threshold": d_plus, "threshold_negative": d_minus}
-        return (
-            d_plus,
-            d_minus,
-            measures_at(at_zero) | measures_at(adjusted, "adjusted_") | thresholds,
-        )
+        details = measures_at(at_zero) | measures_at(adjusted, "adjusted_") | thresholds
+        return d_plus, d_minus, details
 
     def _offer(self, model: Any, values: np.ndarray, threshold: float) -> Counts:
         """Keep a candidate if it is better than those before it; return its counts."""
@@ -458,27 +448,10 @@ def adjust(
     min_recall: float | None = None,
     rule: Rule = "best",
 ) -> float:
-    """Return PSVM's adjusted threshold, d+ in the paper.
+    """Return PSVM's adjusted threshold, d+ in the paper; 0 where nothing has to move.
 
-    Parameters
-    ----------
-    scores : array-like of shape (n,)
-        Scores of the calibration rows.
-    sign : array-like of shape (n,)
-        Their true classes, +1 or -1.
-    min_precision, min_recall : float, optional
-        The preference.
-    rule : {"best", "paper"}, default="best"
-        What to do where the preference is met: take the best F1, or follow the paper.
+    `rule` says what to do where the preference is met: take the best F1, or follow the paper.
 
-    Returns
-    -------
-    float
-        The adjusted threshold; 0 where nothing has to move.
-
-    Examples
-    --------
-    >>> from semisvm.estimators.preference.paper import adjust
     >>> adjust([3.0, 2.0, 1.0, -1.0], [1, 1, -1, 1], min_precision=0.9)
     1.5
     """
@@ -519,9 +492,8 @@ def _move(curve: Curve, now: Counts, target: Target) -> float:
 
 def _is_ahead(counts: Counts, now: Counts, target: Target) -> Any:
     """Return which thresholds lie in the direction that raises what is asked for."""
-    if (
-        target.min_recall is None and now.accepted > 0
-    ):  # with nothing accepted there is no precision to raise
+    # With nothing accepted there is no precision to raise.
+    if target.min_recall is None and now.accepted > 0:
         return counts.accepted <= now.accepted
     if target.min_precision is None:
         return counts.accepted >= now.accepted

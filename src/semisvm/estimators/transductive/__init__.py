@@ -72,47 +72,38 @@ class TransductiveSVC(BaseSVC):
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The loss of rows inside the margin. The squared hinge needs ``kernel="linear"``.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of rows and
-        returns the kernel matrix between them.
+        As in :class:`sklearn.svm.SVC`; a callable returns the kernel between two matrices of rows.
     degree : float, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the RBF, polynomial and sigmoid kernels. "scale" is 1 / (n_features *
-        variance of the training rows), each row counted by its weight; "auto" is 1 / n_features.
+        As in :class:`sklearn.svm.SVC`; for "scale" the variance counts rows by their weights.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        The costs of errors. A dictionary multiplies C for the rows of each class; every class must
-        be named. In a matrix, rows are true and columns predicted classes, in the order of
-        `classes_`, with zeros on the diagonal.
+        The costs of errors. A dictionary multiplies C for the rows of each class; in a matrix, rows
+        are true and columns predicted classes, in the order of `classes_`.
     class_weight : dict or "balanced", default=None
-        Multiplies C for the rows of each class, as in scikit-learn. The labeled rows of a class of
-        weight 0 are not used in training.
+        Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        How more than two classes become binary problems: one per class against the rest ("ovr"), or
-        one per pair of classes ("ovo"). "auto" is "ovo" if all rows that are used have labels, and
-        "ovr" if unlabeled rows take part in every binary problem.
+        With more than two classes, one binary problem per class against the rest, or one per pair.
+        "auto" is "ovr" where unlabeled rows take part in every binary problem, else "ovo".
     unlabeled : int, float, str or None, default=-1
         The marker of rows without a label in y. Missing values and empty strings always mark them.
     solver : {"auto", "dual", "primal"}, default="auto"
-        The form in which SVMs with ``kernel="linear"`` are solved. "dual": in the kernel. "primal":
-        in the features, for many rows; the fit has `coef_` and no support vectors. "auto": "primal"
-        for dense rows from 2,000 on and ten times the number of features, for sparse rows from
-        5,000 on, and for the squared hinge.
+        The form in which linear SVMs are solved: "primal", for many rows or the squared hinge,
+        gives `coef_` and no support vectors. "auto" goes by the number of rows.
     tol : float, default=1e-3
-        The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept
-        in float64.
+        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds for the whole fit. None: no limit. When a limit is reached, the
-        best model so far is kept.
+        Maximum number of seconds for the fit, which then keeps the best model so far. None: no
+        limit.
     cache_size : float, default=None
-        Megabytes for kernel rows, or for the inner products of rows that a linear SVM in its primal
-        form keeps. None: half of the free memory. A smaller cache is slower.
+        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip
-        install 'semisvm[gpu]'``; "auto" uses a GPU if there is one and the rows are many.
+        "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip install 'semisvm[gpu]'``; "auto" uses it
+        where the rows are many.
     verbose : bool, default=False
         Print progress.
 
@@ -125,7 +116,7 @@ class TransductiveSVC(BaseSVC):
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
         Those rows; empty with a precomputed kernel.
     n_support_ : ndarray of shape (n_classes,)
-        Number of support vectors of each class, by the label that each row was trained with.
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_problems, n_support)
         Signed coefficients of the support vectors, one line per binary problem.
     intercept_ : ndarray of shape (n_problems,)
@@ -133,21 +124,18 @@ class TransductiveSVC(BaseSVC):
     coef_ : ndarray of shape (n_problems, n_features)
         Weights of the features; only with a linear kernel.
     gap_ : ndarray of shape (n_problems,)
-        How far from optimal each solution may be: the largest violation of the optimality
-        conditions; of fits in the primal form, the certified bound (objective - lower bound) /
-        objective.
+        The largest violation of the optimality conditions; of fits in the primal form the relative
+        duality gap.
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: the given one, or the one that the fit assigns.
     labeled_iter_ : ndarray of shape (n_samples,)
-        The round that gave each row its label: 0 for the labels in y, -1 for rows that are only
-        predicted.
+        The round that gave each row its label: 0 for labels in y, -1 for predictions.
     positive_fraction_ : ndarray of shape (n_problems,)
         The fraction in use; NaN where a limit or Ctrl-C ended the fit before it was known.
     positive_fraction_interval_ : ndarray of shape (n_problems, 2)
         Where the labels allow the fraction to lie, at 90% confidence.
     history_ : list of RoundRecord
-        One record per round: the binary problem, solver steps, gap, seconds, objective and the
-        method's own details.
+        One record per round; see `semisvm.estimators.progress.RoundRecord`.
     n_iter_ : int
         Solver steps over all binary problems.
     termination_condition_ : str
@@ -155,7 +143,7 @@ class TransductiveSVC(BaseSVC):
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features seen during fit; only where X has string column names.
+        Names of the features seen during fit, where X has names.
 
     See Also
     --------
@@ -175,11 +163,9 @@ class TransductiveSVC(BaseSVC):
     .. [1] T. Joachims, "Transductive inference for text classification using support vector
        machines", ICML 1999.
     .. [2] R. Collobert, F. Sinz, J. Weston and L. Bottou, "Large scale transductive SVMs", Journal
-       of Machine Learning
-       Research 7, 2006.
+       of Machine Learning Research 7, 2006.
     .. [3] V. Sindhwani, S. S. Keerthi and O. Chapelle, "Deterministic annealing for semi-supervised
-       kernel machines",
-       ICML 2006. :doi:`10.1145/1143844.1143950`
+       kernel machines", ICML 2006. :doi:`10.1145/1143844.1143950`
 
     Examples
     --------
@@ -311,11 +297,9 @@ class TransductiveSVC(BaseSVC):
             rounds.done(**share.as_details())
             if (task.sign == 0).any():
                 machine.use_unlabeled(rounds, share)
-        return (
-            machine.fit(rounds, share)
-            if isinstance(machine, RampMachine)
-            else rounds.fit(outcome=share)
-        )
+        if isinstance(machine, RampMachine):
+            return machine.fit(rounds, share)
+        return rounds.fit(outcome=share)
 
     @property
     def _price_of_unlabeled(self) -> float:

@@ -74,8 +74,7 @@ LEAST_PROGRESS_OF_CCCP = 1e-9
 
 
 class RampMachine:
-    """The objective above and its convex bounds, on variables in the order labeled, as +1, as -1,
-    balance.
+    """The objective above and its convex bounds; variables: labeled, as +1, as -1, balance.
 
     sign, box, is_copy   of every labeled row and every copy; the balance comes after them
     """
@@ -87,9 +86,8 @@ class RampMachine:
         self.task = task
         self.ramp = ramp
         self.balance = 0.0  # what the mean of f is to be, once the fraction is settled,
-        self.unbalanced: DualSolution | None = (
-            None  # and the supervised machine that did not know it
-        )
+        # And the supervised machine that did not know it.
+        self.unbalanced: DualSolution | None = None
         self.kernel = VirtualRows(task.kernel_rows, share / share.sum())
         self.row = np.concatenate([labeled, unlabeled, unlabeled, [len(task.sign)]])
         self.sign = np.concatenate(
@@ -113,7 +111,7 @@ class RampMachine:
         """The convex problem whose tangents are taken where these copies are past the ramp."""
         return self._problem(self.box, np.where(rewarded, self.box, 0.0), balance_box=np.inf)
 
-    def _problem(self, box, reward, balance_box: float) -> DualProblem:
+    def _problem(self, box: np.ndarray, reward: np.ndarray, balance_box: float) -> DualProblem:
         # beta = sign * (a - reward) with 0 <= a <= box
         one = -self.sign * reward
         other = self.sign * (box - reward)
@@ -139,9 +137,7 @@ class RampMachine:
     def bound_value(
         self, solution: DualSolution, margins: np.ndarray, rewarded: np.ndarray
     ) -> float:
-        """The convex bound at this f; with the f's own rewarded copies it is the objective
-        itself.
-        """
+        """The convex bound at this f; at the f's own rewarded copies, the objective."""
         losses = slack(margins) - np.where(rewarded, self.ramp - margins, 0.0)
         return 0.5 * solution.squared_norm + float(self.box @ losses)
 
@@ -176,9 +172,7 @@ class RampMachine:
                 return
 
     def fit(self, rounds: Rounds, share: PositiveShare | None) -> BinaryFit:
-        """The fit on the data rows: the balance's coefficient goes to the rows whose mean it
-        stands on.
-        """
+        """The fit on the data rows, which share the coefficient of the balance."""
         solution = rounds.dual_solution
         is_balanced = self.unbalanced is not None and solution is not self.unbalanced
         bias = self.bias(solution) if is_balanced else solution.bias
@@ -197,9 +191,7 @@ ANNEALING_TOL = 1e-2  # while p is on its way
 
 
 class SoftMachine:
-    """The SVM of soft labels, on variables in the order labeled, unlabeled as +1, unlabeled as
-    -1.
-    """
+    """The SVM of soft labels; variables: labeled, unlabeled as +1, unlabeled as -1."""
 
     def __init__(self, task: BinaryTask, C: float, C_unlabeled: float):
         self.task = task
@@ -218,7 +210,7 @@ class SoftMachine:
             [task.sign[self.labeled], np.ones(n_unlabeled), -np.ones(n_unlabeled)]
         )
 
-    def supervised(self) -> Any:
+    def supervised(self) -> Problem:
         """The labeled rows alone, in the same variables."""
         nothing = np.zeros(len(self.unlabeled))
         return self._problem(nothing, nothing)
@@ -229,7 +221,7 @@ class SoftMachine:
         cost_of = self.cost_of
         return self._problem(cost_of[+1] * price * p, cost_of[-1] * price * (1 - p))
 
-    def _problem(self, box_positive, box_negative) -> Problem:
+    def _problem(self, box_positive: np.ndarray, box_negative: np.ndarray) -> Problem:
         if isinstance(self.task.kernel, LinearRows):
             prices = GivenPrices.of_signs(self.task.sign, self.C * self.task.weight)
             prices.positive[self.unlabeled], prices.negative[self.unlabeled] = (
@@ -283,11 +275,8 @@ class SoftMachine:
             if turn > 0 and change < SETTLED:
                 break
             rounds.solve(self.softly_labeled(p), tol=max(ANNEALING_TOL, rounds.tol))
-            rounds.label(
-                self.unlabeled[
-                    ((p > 0.5) != (before > 0.5)) | (rounds.labeled_in[self.unlabeled] < 0)
-                ]
-            )
+            is_first = rounds.labeled_in[self.unlabeled] < 0
+            rounds.label(self.unlabeled[((p > 0.5) != (before > 0.5)) | is_first])
             rounds.done(
                 temperature=temperature,
                 change=change,
@@ -304,9 +293,7 @@ def soft_labels(
     weight: np.ndarray,
     loss: str = "hinge",
 ) -> np.ndarray:
-    """The best p for a given f: the formula above, nu found by bisection; rows count by their
-    weight in mean p.
-    """
+    """The best p for a given f, by the formula above; rows count by weight in mean p."""
     from scipy.optimize import brentq
 
     g = cost_of[+1] * losses_at(decision_values, loss) - cost_of[-1] * losses_at(
@@ -323,9 +310,7 @@ def soft_labels(
 
 
 def _one_variable_per_row(solution: Solution) -> Solution:
-    """The same f in the variables of hard labels, as a start: its scores stay, no kernel value
-    is needed.
-    """
+    """The same f in the variables of hard labels, as a start."""
     if not isinstance(solution, DualSolution):
         return solution
     return replace(solution, beta=solution.row_beta, gradient=solution.scores, row=None)

@@ -41,7 +41,14 @@ from semisvm.estimators.class_shares import (
 )
 from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.streams import StreamRounds
-from semisvm.machines import LinearRows, Solution, hinge_problem, losses_at, primal_objective
+from semisvm.machines import (
+    LinearRows,
+    Problem,
+    Solution,
+    hinge_problem,
+    losses_at,
+    primal_objective,
+)
 from semisvm.primal.problem import ClassPrices, PrimalSolution
 from semisvm.primal.ranks import (
     RankPrices,
@@ -67,9 +74,7 @@ Guess = tuple[np.ndarray, float, float]  # of rows out of memory: w, bias, line
 
 @dataclass(frozen=True)
 class Level:
-    """What slack costs at one price of the unlabeled rows: the boxes of every row, under either
-    sign.
-    """
+    """What slack costs at one price of the unlabeled rows, under either sign."""
 
     task: BinaryTask
     C: float
@@ -88,7 +93,7 @@ class Level:
     def record(self) -> dict[str, float]:
         return {"price_negative": self.price[-1], "price_positive": self.price[+1]}
 
-    def problem(self, sign: np.ndarray) -> Any:
+    def problem(self, sign: np.ndarray) -> Problem:
         return hinge_problem(self.task.kernel, sign, self.box(sign))
 
     def objective(self, solution: Solution, sign: np.ndarray) -> float:
@@ -102,9 +107,7 @@ class Level:
 
 
 class SwitchMachine:
-    """Label switching on one binary task; pairs_per_round None switches all pairs that pay at
-    once.
-    """
+    """Label switching on one binary task; pairs_per_round None switches all pairs that pay."""
 
     def __init__(
         self, task: BinaryTask, C: float, C_unlabeled: float, pairs_per_round: int | None = None
@@ -114,7 +117,7 @@ class SwitchMachine:
         self.C_unlabeled = C_unlabeled
         self.pairs_per_round = pairs_per_round
 
-    def supervised(self) -> Any:
+    def supervised(self) -> Problem:
         """The labeled rows alone."""
         return hinge_problem(self.task.kernel, self.task.sign, self.C * self.task.weight)
 
@@ -144,9 +147,7 @@ class SwitchMachine:
 
 
 def guess_share(task: BinaryTask, decision_values: np.ndarray, share: PositiveShare) -> np.ndarray:
-    """The user's signs, and by rank +1 for that share of the unlabeled rows, counted by weight,
-    -1 for the others.
-    """
+    """The signs, +1 for that share of the unlabeled rows by rank and weight, -1 for the others."""
     ranked = rank_rows(decision_values, unlabeled_rows(task.sign))
     return label_by_rank(task.sign, ranked, share.nearest(task.counts[ranked]))
 
@@ -154,8 +155,7 @@ def guess_share(task: BinaryTask, decision_values: np.ndarray, share: PositiveSh
 def rising_prices(
     C_unlabeled: float, weight: dict[int, float], factor: float = 2.0
 ) -> Iterator[dict[int, float]]:
-    """The levels of Joachims: at first both guesses weigh the same in sum, then each price doubles
-    up to the end.
+    """The levels of Joachims: at first both guesses weigh the same, then each price doubles.
 
     `weight` is that of the rows guessed positive and negative; a lone row has one guess only.
     """
@@ -172,7 +172,7 @@ def switch_at(
     level: Level,
     sign: np.ndarray,
     pairs_per_round: int | None = None,
-    start: Any = None,
+    start: Solution | np.ndarray | None = None,
 ) -> np.ndarray:
     """Switch at one level until no pair lowers the objective; return the guesses."""
     solution = rounds.solve(level.problem(sign), start=start, tol=level.tol)
@@ -203,9 +203,7 @@ def switch_at(
 def _raised(
     solution: Solution, sign: np.ndarray, before: Level, level: Level
 ) -> Solution | np.ndarray:
-    """A start for the next level: what is at its bound goes to the new one, all at once instead
-    of pair by pair.
-    """
+    """A start for the next level: coefficients at a bound go to the new bound."""
     if isinstance(solution, PrimalSolution):
         if solution.beta is None:
             return solution
@@ -216,8 +214,7 @@ def _raised(
 
 
 def are_better(first: np.ndarray, sign: np.ndarray, rounds: Rounds, level: Level) -> bool:
-    """Whether the first guesses have a lower objective at the last level than those that switching
-    ended with.
+    """Whether the first guesses have a lower objective at the last level than the final ones.
 
     Each level lowers its own objective, and what is better at a low price may be worse at the last.
     """
@@ -238,9 +235,10 @@ def are_better(first: np.ndarray, sign: np.ndarray, rounds: Rounds, level: Level
     return True
 
 
-def pairs_that_pay(gains, sign, level: Level, tol: float, most_pairs: int | None) -> np.ndarray:
-    """Rows of disjoint pairs, one of each guess, whose switch lowers the objective: largest gain
-    with largest gain.
+def pairs_that_pay(
+    gains: np.ndarray, sign: np.ndarray, level: Level, tol: float, most_pairs: int | None
+) -> np.ndarray:
+    """Rows of disjoint pairs, one of each guess, whose switch lowers the objective; best first.
 
     With equal prices the gain of a pair is 2 price (slack_p + slack_n - 2), so this is Joachims'
     rule slack_p + slack_n > 2. A pair must gain more than the tolerance can make up.
@@ -257,7 +255,7 @@ def pairs_that_pay(gains, sign, level: Level, tol: float, most_pairs: int | None
     return np.concatenate([positive[:n_paying], negative[:n_paying]])
 
 
-def _most_gaining(gains, rows, most: int | None) -> np.ndarray:
+def _most_gaining(gains: np.ndarray, rows: np.ndarray, most: int | None) -> np.ndarray:
     return rows[np.argsort(-gains[rows], kind="stable")][:most]
 
 
@@ -273,9 +271,7 @@ def _solve_to_below(rounds: Rounds, level: Level, sign, promised: float) -> tupl
 
 
 class StreamedSwitching:
-    """Label switching on rows that are not in memory; one binary problem, whose labeled rows are
-    solved already.
-    """
+    """Label switching of one binary problem on rows that are not in memory."""
 
     def __init__(self, rounds: StreamRounds, pair: Pair, C: float, C_unlabeled: float):
         self.rounds = rounds
