@@ -22,6 +22,7 @@ from sklearn.svm import SVC
 
 import semisvm
 from semisvm import (
+    SVCCV,
     AutoSVC,
     ClusterSVC,
     LabelMeanSVC,
@@ -173,6 +174,7 @@ def test_a_threshold_that_accepts_nothing_stays_finite():
     [
         SupervisedSVC(probability=True),
         SupervisedSVC(probability=True, multi_class="ovr", kernel="linear"),
+        SVCCV([1, 10], gammas=[0.05], probability=True),
         PreferenceSVC(probability=True, random_state=0),
         PreferenceClassifier(LogisticRegression(), probability=True, random_state=0),
     ],

@@ -3,6 +3,7 @@ rows have no label, or raises an error, and what the table says to write instead
 """
 
 import inspect
+from email.message import Message
 
 import numpy as np
 import pytest
@@ -55,7 +56,9 @@ from semisvm import (
     SemiSupervisedCalibratedClassifierCV,
     SemiSupervisedKFold,
     SupervisedSVC,
+    TableEncoder,
     ThresholdClassifier,
+    sklearn_private,
 )
 from semisvm.metrics import make_labeled_scorer
 from semisvm.model_selection import cross_fit_scores
@@ -355,3 +358,19 @@ def test_the_diagram_of_a_pipeline_says_what_is_known_of_the_threshold():
     assert f"PreferenceSVC ({str(model.operating_point_).partition(chr(10))[0]})" in shown
     inside = make_pipeline(PreferenceClassifier(LogisticRegression(), random_state=0)).fit(X, Y)
     assert "LogisticRegression" in inside._repr_html_()
+
+
+def test_the_diagram_links_to_the_documentation_that_the_package_names(monkeypatch):
+    class OfAUser(SupervisedSVC):
+        pass
+
+    package = Message()
+    monkeypatch.setattr(sklearn_private, "metadata", lambda name: package)
+    assert SupervisedSVC()._get_doc_link() == ""
+    package["Project-URL"] = "Documentation, https://docs.invalid/stable/"
+    package["Project-URL"] = "Source, https://source.invalid"
+    for public in (SupervisedSVC, TableEncoder, ThresholdClassifier):
+        page = f"reference/generated/semisvm.{public.__name__}.html"
+        model = public(MODEL) if public is ThresholdClassifier else public()
+        assert f"https://docs.invalid/stable/{page}" in model._repr_html_()
+    assert OfAUser()._get_doc_link() == ""

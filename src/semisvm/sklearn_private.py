@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from functools import wraps
+from functools import update_wrapper, wraps
+from importlib.metadata import PackageNotFoundError, metadata
 from inspect import signature
+from types import MethodType
 from typing import Any
 
 from sklearn.base import _fit_context as fit_context
@@ -103,10 +105,12 @@ except ImportError:  # scikit-learn before 1.9
 
 __all__ = [
     "CallbackSupportMixin",
+    "DocumentationLinkMixin",
     "HasMethods",
     "Interval",
     "StrOptions",
     "VisualBlock",
+    "available_unless",
     "check_sample_weight",
     "fit_context",
     "num_samples",
@@ -123,6 +127,48 @@ __all__ = [
 # Packages whose functions may stand between a tool of scikit-learn and an estimator; a function of
 # anybody else ends the search, since it has its own reasons for what it passes on.
 _BETWEEN = {"sklearn", "semisvm", "joblib", "contextlib", "threadpoolctl"}
+
+
+class DocumentationLinkMixin:
+    """Mixin for estimators: the diagram links to the page of the class, if the installed package
+    names the address of its documentation (``Project-URL: Documentation``).
+
+    It must come before scikit-learn's `BaseEstimator` among the base classes.
+    """
+
+    def _get_doc_link(self) -> str:
+        package, _, _ = type(self).__module__.partition(".")
+        try:
+            links = metadata("semisvm").get_all("Project-URL", [])
+        except PackageNotFoundError:
+            links = []
+        address = dict(link.split(", ", 1) for link in links).get("Documentation")
+        if address is None or package != "semisvm":
+            return ""
+        page = f"reference/generated/semisvm.{type(self).__name__}.html"
+        return f"{address.rstrip('/')}/{page}"
+
+
+class available_unless:
+    """`available_if` of scikit-learn with a reason: a method is an attribute of an estimator unless
+    ``reason(estimator)`` is a sentence, with which the AttributeError ends. scikit-learn's own
+    replaces what the check says.
+    """
+
+    def __init__(self, reason: Callable[[Any], str]):
+        self.reason = reason
+
+    def __call__(self, method: Callable[..., Any]) -> Any:
+        self.method = method
+        return update_wrapper(self, method)
+
+    def __get__(self, estimator: Any, owner: type) -> Any:
+        if estimator is None:
+            return self.method
+        if reason := self.reason(estimator):
+            name = self.method.__name__
+            raise AttributeError(f"This {owner.__name__!r} has no attribute {name!r}. {reason}")
+        return MethodType(self.method, estimator)
 
 
 def output_container(estimator: Any) -> str:
@@ -149,8 +195,9 @@ def targets_of_callers() -> Iterator[tuple[str, Any]]:
     """The targets and classes of the functions of scikit-learn that called: (tool, values).
 
     Tools such as `VotingClassifier` number the classes of y before they fit, and scorers hand an
-    estimator the rows alone. No tag and no metadata tells an estimator what the tool takes for
-    classes, so the calling functions are looked at. Where a release keeps its classes elsewhere,
+    estimator the rows alone. No argument, tag or metadata tells an estimator what the tool takes
+    for classes, and a wrong score without an error is worse than reading the frames of the calling
+    functions; nothing else here depends on its caller. Where a release keeps its classes elsewhere,
     nothing is yielded; ``tests/test_sklearn_tools.py`` notices.
     """
     frame: Any = sys._getframe(1)

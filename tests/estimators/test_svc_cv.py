@@ -224,9 +224,9 @@ def test_a_tuned_model_goes_through_a_file(tmp_path):
 
 def test_without_probability_the_error_says_what_to_write():
     X, y = rows_and_labels()
-    with pytest.raises(AttributeError, match="predict_proba") as raised:
-        SVCCV([1], gammas=[0.1]).fit(X, y).predict_proba(X)
-    assert "SVCCV(probability=True)" in str(raised.value.__cause__)
+    model = SVCCV([1], gammas=[0.1]).fit(X, y)
+    with pytest.raises(AttributeError, match=r"predict_proba.*SVCCV\(probability=True\)"):
+        model.predict_proba(X)
 
 
 def test_without_a_refit_there_is_a_choice_and_no_model():

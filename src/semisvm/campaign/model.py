@@ -17,7 +17,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.campaign.plan import find_pos_label
@@ -26,6 +25,7 @@ from semisvm.decision import OperatingPoint
 from semisvm.labels import encode, refuse_marker_as_class
 from semisvm.model_selection import SemiSupervisedKFold, cross_fit_scores
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
+from semisvm.sklearn_private import available_unless
 
 FOLDS_OF_CALIBRATION = 5
 
@@ -90,17 +90,17 @@ def calibration_of(
     return np.asarray(calibrated[pos_label]) - threshold, sign
 
 
-def _inner_has(name: str) -> Callable[[Any], bool]:
-    """Whether the inner classifier has a method; where not, its own AttributeError says why."""
+def _why_inner_has_no(name: str) -> Callable[[Any], str]:
+    """What the inner classifier says of a method that it does not have; empty where it has it."""
 
-    def check(model: Any) -> bool:
+    def reason(model: Any) -> str:
         try:
             getattr(getattr(model, "estimator_", model.estimator), name)
         except AttributeError as error:
-            raise AttributeError(str(error.__cause__ or error)) from None
-        return True
+            return str(error.__cause__ or error)
+        return ""
 
-    return check
+    return reason
 
 
 class ThresholdClassifier(
@@ -299,7 +299,7 @@ class ThresholdClassifier(
         is_second = scores > 0 if self._positive_class() == self.classes_[1] else scores >= 0
         return self.classes_[is_second.astype(np.intp)]
 
-    @available_if(_inner_has("predict_proba"))
+    @available_unless(_why_inner_has_no("predict_proba"))
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of the inner classifier; the threshold does not change them.
 
@@ -316,7 +316,7 @@ class ThresholdClassifier(
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
-    @available_if(_inner_has("predict_log_proba"))
+    @available_unless(_why_inner_has_no("predict_log_proba"))
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of the probabilities of the inner classifier.
 

@@ -23,12 +23,12 @@ from semisvm.columns.views import (
 )
 from semisvm.errors import counted
 from semisvm.matrices import as_dense, is_sparse_matrix
-from semisvm.sklearn_private import output_container
+from semisvm.sklearn_private import DocumentationLinkMixin, output_container
 
 SPARSE_BELOW = 0.3  # share of entries that are not zero, up to which encoded rows are sparse
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
+class TableEncoder(DocumentationLinkMixin, TransformerMixin, BaseEstimator):
     """Encodes tables of mixed columns: numbers, categories, dates, free text, empty cells.
 
     Parameters

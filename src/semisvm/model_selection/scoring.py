@@ -13,17 +13,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import accuracy_score
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision.without_negatives import rank_auc
 from semisvm.labels import Labels, encode, find_labeled
 from semisvm.primal.dask_rows import is_dask, map_lazily
-from semisvm.sklearn_private import VisualBlock, num_samples, safe_indexing
+from semisvm.sklearn_private import (
+    DocumentationLinkMixin,
+    VisualBlock,
+    available_unless,
+    num_samples,
+    safe_indexing,
+)
 
 
 def winning_codes(decision: np.ndarray) -> np.ndarray:
@@ -31,14 +37,7 @@ def winning_codes(decision: np.ndarray) -> np.ndarray:
     return (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
 
 
-def has_probabilities(classifier: Any) -> bool:
-    """Whether `predict_proba` can be called; an AttributeError says why not, and what to do."""
-    if why := classifier._why_no_probabilities():
-        raise AttributeError(why)
-    return True
-
-
-class LabeledRowsScoreMixin:
+class LabeledRowsScoreMixin(DocumentationLinkMixin):
     """Mixin for classifiers: `score` judges the labeled rows and leaves the unlabeled ones out.
 
     It must come before scikit-learn's `ClassifierMixin` among the base classes. The class needs a
@@ -134,7 +133,7 @@ class LabelsAndScoresMixin(LabeledRowsScoreMixin):
             f"{name}(...)) fits them to out-of-fold scores."
         )
 
-    @available_if(has_probabilities)
+    @available_unless(methodcaller("_why_no_probabilities"))
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class, where the estimator has probabilities.
 
@@ -157,7 +156,7 @@ class LabelsAndScoresMixin(LabeledRowsScoreMixin):
     def _probabilities(self, X: Any) -> np.ndarray:
         raise NotImplementedError
 
-    @available_if(has_probabilities)
+    @available_unless(methodcaller("_why_no_probabilities"))
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of the probability of each class; see `predict_proba`.
 
