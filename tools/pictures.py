@@ -57,8 +57,8 @@ def main() -> None:
     from playwright.sync_api import sync_playwright
 
     import browser
+    from semisvm.campaign.labeling.server import LabelServer
     from semisvm.campaign.labeling.widget import LabelWidget
-    from semisvm.cli.label import LabelServer
     from semisvm.tables.label import open_session
 
     folder = Path(tempfile.mkdtemp())

@@ -24,8 +24,8 @@ from semisvm import load
 from semisvm.campaign import Campaign
 from semisvm.campaign.labeling import LabelSession
 from semisvm.campaign.labeling.cells import png_of
+from semisvm.campaign.labeling.server import LabelServer, serve_page
 from semisvm.campaign.labeling.terminal import ask_in_terminal, printable
-from semisvm.cli.label import LabelServer, serve_page
 from semisvm.tables.label import open_session
 
 PHONE = {"width": 390, "height": 844}

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from command_line import run_command
-from semisvm.cli.label import LabelServer
+from semisvm.campaign.labeling.server import LabelServer
 from semisvm.tables.label import open_session
 
 # Each would set window.harmed, open a dialog or ask for a foreign address, if it were more than text.

@@ -688,4 +688,11 @@ def test_answers_of_two_people_and_the_error_rate_of_a_campaign(mails, capsys):
     assert len(numbers & known) == 2
     done = run_command(capsys, *tell, fill_in(folder / "cy.csv", truth), "--annotator", "Cy")
     assert "2 rows answered by two people: 2 alike" in done.out
-    assert "a yes to 2.0% of the rows that are negative" in done.out
+    assert done.out.count("a yes to 2.0% of the rows that are negative") == 1
+
+    # Whoever answers next may be somebody else.
+    words = ("--annotator", "Cy", "--for", "Ann", "--out", folder / "ann.csv", "-n", 20)
+    run_command(capsys, *tell, folder / "cy.csv", *words)
+    first = {row["row"] for row in read(folder / "ann.csv")} & (numbers | known)
+    assert len(first) == 2
+    assert not first & {row["row"] for row in read(batch)}

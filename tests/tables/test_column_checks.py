@@ -1,6 +1,7 @@
 """A column that gives the label away is pointed at, and rows that look different are noticed."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,9 +10,14 @@ import pytest
 import semisvm
 from command_line import run_command
 from semisvm.columns.cells import Column
-from semisvm.columns.table import Schema
+from semisvm.columns.table import Columns, Schema
 from semisvm.errors import DataError
-from semisvm.tables.column_checks import profile_columns, say_deciding_columns
+from semisvm.tables.column_checks import (
+    columns_that_moved,
+    profile_columns,
+    say_deciding_columns,
+    say_moved,
+)
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 from semisvm.tables.read_training import read_training
@@ -87,13 +93,109 @@ def test_a_column_decides_by_its_values_and_by_being_empty(kind):
     assert not say_deciding_columns(rows[:12], codes[:12])
 
 
-def test_profiles_hold_what_a_column_looks_like():
-    frame = pd.DataFrame({"x": [*range(100), np.nan], "c": ["a"] * 75 + ["b"] * 26})
-    schema = Schema((Column("x", "number"), Column("c", "category")))
-    profiles = profile_columns(schema.read(frame))
-    assert profiles["x"].missing == pytest.approx(1 / 101)
-    assert (profiles["x"].low, profiles["x"].high) == pytest.approx((4.95, 94.05))
-    assert profiles["c"].common == pytest.approx({"a": 75 / 101, "b": 26 / 101})
+KINDS = {
+    "normal": "number",
+    "mostly_zero": "number",
+    "with_gaps": "number",
+    "day": "date",
+    "common": "category",
+    "many": "category",
+    "remark": "text",
+}
+
+
+def simulated(rng, n_rows, **changed):
+    """Rows of all types, some cells of them empty; columns in `changed` are replaced."""
+    share = 1 / np.arange(1, 41)
+    many = [f"level {k}" for k in range(40)]
+    columns = {
+        "normal": rng.normal(size=n_rows),
+        "mostly_zero": np.where(rng.random(n_rows) < 0.6, 0.0, rng.integers(0, 17, n_rows)),
+        "with_gaps": np.where(rng.random(n_rows) < 0.3, np.nan, rng.exponential(size=n_rows)),
+        "day": np.datetime64("2026-01-01", "s") + rng.integers(0, 100, n_rows) * 86_400,
+        "common": rng.choice(["car", "house", ""], n_rows, p=[0.6, 0.35, 0.05]).astype(object),
+        "many": rng.choice(many, n_rows, p=share / share.sum()).astype(object),
+        "remark": rng.choice(["a remark", ""], n_rows, p=[0.9, 0.1]).astype(object),
+    }
+    schema = Schema(tuple(Column(name, kind) for name, kind in KINDS.items()))
+    return Columns(schema, tuple((columns | changed).values()))
+
+
+def summary_of(rows):
+    """What `columns_that_moved` reads of the summary of a fit on these rows."""
+    return SimpleNamespace(data=SimpleNamespace(profiles=profile_columns(rows)))
+
+
+def test_profiles_count_bins_levels_and_empty_cells_of_every_other_row():
+    rows = simulated(
+        np.random.default_rng(0),
+        202,
+        normal=np.repeat(np.append(np.arange(100.0), np.nan), 2),
+        common=np.array(["a", "a", "b", "b", "a", ""] * 33 + ["a"] * 4, dtype=object),
+    )
+    profiles = profile_columns(rows)
+    assert profiles["normal"].edges == pytest.approx(9.9 * np.arange(1, 11))
+    assert profiles["normal"].counts == (10,) * 10 + (0, 1)
+    assert profiles["common"].levels == ("a", "b")
+    assert profiles["common"].counts == (35, 33, 0, 33)
+    assert sum(profiles["remark"].counts) == 101
+
+
+@pytest.mark.parametrize(("n_fit", "n_new"), [(200, 100), (600, 1_500)])
+def test_of_a_thousand_files_like_the_fit_at_most_5_percent_name_a_column(n_fit, n_new):
+    rng = np.random.default_rng(0)
+    named = [
+        columns_that_moved(summary_of(simulated(rng, n_fit)), simulated(rng, n_new))
+        for _ in range(1_000)
+    ]
+    assert np.mean([bool(names) for names in named]) <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("normal", lambda cells: cells + 1, "% above 0."),
+        ("normal", lambda cells: np.full_like(cells, np.nan), "100% empty, at the fit 0%"),
+        ("mostly_zero", lambda cells: 16 - cells, "% above 0, at the fit"),
+        ("with_gaps", lambda cells: np.where(cells > 0, cells, 99.0), "% above 0."),
+        ("day", lambda cells: cells + np.timedelta64(60, "D"), "% above 2026-0"),
+        ("many", lambda cells: np.where(cells == "level 0", "", cells), "0% 'level 0', at the fit"),
+        ("common", lambda cells: np.where(cells == "car", "house", cells), "0% 'car', at the fit"),
+        ("common", lambda cells: np.where(cells == "car", "boat", cells), "other values, at the"),
+        ("common", lambda cells: np.full_like(cells, "boat"), "100% other values, at the fit 0%"),
+        ("remark", lambda cells: np.full_like(cells, ""), "100% empty, at the fit"),
+    ],
+)
+def test_a_column_that_moved_is_named_with_its_largest_change(name, change, words):
+    rng = np.random.default_rng(0)
+    summary = summary_of(simulated(rng, 1_000))
+    rows = simulated(rng, 500)
+    (moved,) = columns_that_moved(summary, simulated(rng, 500, **{name: change(rows[name])}))
+    assert moved.startswith(f"'{name}' (")
+    assert words in moved
+
+
+def test_a_small_change_is_not_named_however_many_rows_there_are():
+    rng = np.random.default_rng(0)
+    rows = simulated(rng, 100_000)
+    summary = summary_of(rows)
+    assert not columns_that_moved(summary, simulated(rng, 100_000, normal=rows["normal"] + 0.1))
+    assert columns_that_moved(summary, simulated(rng, 100_000, normal=rows["normal"] + 0.5))
+
+
+def test_reversed_pixels_are_named():
+    from sklearn.datasets import load_digits
+
+    pixels = load_digits().data
+    names = [f"pixel_{k}" for k in np.flatnonzero(pixels.std(axis=0) > 0)]
+    schema = Schema(tuple(Column(name, "number") for name in names))
+    pixels = pixels[:, pixels.std(axis=0) > 0]
+    alike = np.random.default_rng(0).permutation(pixels)
+    summary = summary_of(Columns(schema, tuple(alike[:900].T)))
+    assert columns_that_moved(summary, Columns(schema, tuple(alike[900:].T))) == []
+    moved = columns_that_moved(summary, Columns(schema, tuple(16 - alike[900:].T)))
+    assert len(moved) >= 0.9 * len(names)
+    assert say_moved(moved).endswith(f"; {len(moved) - 5} others.")
 
 
 def test_labels_of_one_class_are_refused_by_reading(tmp_path):

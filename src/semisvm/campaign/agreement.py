@@ -82,7 +82,7 @@ def measure_agreement(state: CampaignState) -> Agreement:
             f"{counted(len(pairs), 'row')} answered by two people: {n_same} alike"
             f" ({share:.0%}; 90% interval {low:.0%} to {high:.0%})."
         )
-        words += _effect(state, 1 - low)
+        words += _effect(state, math.ceil(100 * (1 - low)) / 100)
     return Agreement(
         n_rows=len(pairs),
         n_same=n_same,
@@ -97,13 +97,13 @@ def measure_agreement(state: CampaignState) -> Agreement:
 def _effect(state: CampaignState, most_wrong: float) -> str:
     """What wrong answers would do to the promise of a precision."""
     precision = state.tested_target.min_precision
+    if state.error_rate:
+        return ""  # the verdict says what it allows for
     if precision is None or state.target.min_recall is not None:
         return " The promise takes every answer for true."
     worst = precision_with_errors(precision, min(most_wrong, 0.99))
-    if state.error_rate:
-        return f" The promise allows for a yes to {state.error_rate:.1%} of the negatives."
     return (
         " The promise takes every answer for true. If people said yes to"
-        f" {most_wrong:.0%} of the negatives, a precision of {precision:g} would be {worst:.3g}:"
-        " `error_rate` makes a campaign account for it."
+        f" {most_wrong:.0%} of the negatives, which the answers do not rule out, a precision of"
+        f" {precision:g} would be {worst:.3g}: `error_rate` makes a campaign account for it."
     )

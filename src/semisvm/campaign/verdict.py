@@ -271,8 +271,9 @@ def _verdict_in_words(campaign: Campaign, status: CampaignStatus, standing: Stan
         sentences.append(
             f"It allows for a yes to {campaign.error_rate:.1%} of the rows that are negative."
         )
-    if campaign.agreement().n_rows:
-        sentences.append(str(campaign.agreement()))
+    agreement = campaign.agreement()
+    if agreement.n_rows:
+        sentences.append(agreement.words)
     if campaign.claim == "new rows" and campaign.n_in_play == campaign.n_rows:
         sentences.append(
             "The thresholds were given, and no row was set aside: they must not have been chosen"

@@ -245,6 +245,12 @@ def start_command(
         " of the rows of --out is then from those that others answered."
     ),
 )
+@click.option(
+    "--for",
+    "next_annotator",
+    metavar="NAME",
+    help="Who is going to answer --out, where that is not --annotator.",
+)
 @shared.batch_format_option
 @moved_option
 @shared.batch_size_option
@@ -255,6 +261,7 @@ def tell_command(
     answers: tuple[Path, ...],
     out: Path | None,
     annotator: str | None,
+    next_annotator: str | None,
     format: BatchFormat,
     data: Path | None,
     n: int,
@@ -277,7 +284,13 @@ def tell_command(
     next_steps = []
     if out is not None:
         n_rows = write_batch(
-            campaign, n, out, data=data, format=format, annotator=annotator, force=force
+            campaign,
+            n,
+            out,
+            data=data,
+            format=format,
+            annotator=next_annotator or annotator,
+            force=force,
         )
         next_steps.append(
             f"{counted(n_rows, 'row')} to label: {out}"

@@ -71,7 +71,7 @@ def demo_command(seed: int, out: Path | None) -> None:
     label = f"semisvm label {files} --state {shared.quoted(state)} --image 8x8 --web"
     screen.say(
         f"1. Few labels, many rows\n{table} has {N_ROWS:,} images of digits. {N_LABELED} of them"
-        " have a label, odd or even;\nall others are empty. The target: of the rows that are called"
+        " have a label, odd or even;\nthe others have none. The target: of the rows that are called"
         f" odd, at least {MIN_PRECISION:.0%} are odd.\n\n2. A model of all rows\n"
         f"$ semisvm fit {table} --target digit --positive odd --min-precision {MIN_PRECISION}"
         f" --out {model_file}"
@@ -89,8 +89,8 @@ def demo_command(seed: int, out: Path | None) -> None:
     point = model.summary.operating_points["odd"]
     screen.say(
         f"The hidden labels say: at a precision of {MIN_PRECISION:.0%} it can find {recall:.0%} of"
-        f" the odd digits. An SVM of the\n{N_LABELED} labels alone, without the unlabeled rows, can"
-        f" find {recall_alone:.0%}. But at work nobody has the hidden labels,\nand the"
+        f" the odd digits. A model of the\n{N_LABELED} labels alone, without the unlabeled rows,"
+        f" can find {recall_alone:.0%}. But at work nobody has the hidden labels,\nand the"
         f" {N_LABELED} labels prove little: the precision is between {point.precision.low:.2f} and"
         f" {point.precision.high:.2f}.\n\n3. Label until it is proved\n$ {label}\n"
         "It draws rows at random, shows each digit as a picture, and asks what it is. Here the"
@@ -116,7 +116,8 @@ def demo_command(seed: int, out: Path | None) -> None:
         f" err in at most {1 - campaign.confidence:.0%}.\n"
         f"\n4. Use it\n$ semisvm certify apply {state} --out {certified}\n"
         f"$ semisvm predict {certified} {table} --out {predictions}\n"
-        f"{n_odd} rows are called odd. The hidden labels say: precision {precision:.2f}.\n"
+        f"Of all {N_ROWS} rows {n_odd} are called odd. The hidden labels say: precision"
+        f" {precision:.2f}.\n"
         f"The report, for a browser: {folder / 'report.html'}\n"
         f"Go on yourself, with pictures: {label}\n\n"
         "On your own file (leave the cells of unknown labels empty)\n"

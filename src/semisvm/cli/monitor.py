@@ -67,6 +67,7 @@ def draw_command(
     know".
     """
     from semisvm.disk import check_can_write
+    from semisvm.tables.column_checks import say_moved
     from semisvm.tables.monitor import draw_batch, open_monitor
 
     check_can_write(out, force=force, inputs=[model, data, state])
@@ -79,9 +80,7 @@ def draw_command(
         monitor.save(state)
     verdict = monitor.verdict()
     n_rows = len(monitor.batches[-1].drawn)
-    said = [str(verdict)]
-    if moved:
-        said.append(f"Columns that look different from the fit: {'; '.join(moved)}.")
+    said = [f"{verdict}{say_moved(moved)}"]
     if n_rows:
         said.append(f"{counted(n_rows, 'row')} to label: {out}")
         said.append(f"Then: semisvm monitor tell {shared.quoted(state)} {shared.quoted(out)}")

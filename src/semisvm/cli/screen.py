@@ -216,11 +216,11 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
     """Print every method beside the supervised one, and the verdict."""
     from rich.markup import escape
 
-    from semisvm.tables.sentences import comparison_table
+    from semisvm.tables.sentences import comparison_table, left_out_of
 
     _show_table(console, *comparison_table(comparison))
-    for name, why in comparison.left_out.items():
-        console.print(f"- {name} was left out: {escape(why)}")
+    for sentence in left_out_of(comparison):
+        console.print(f"- {escape(sentence)}")
     for method in comparison.methods:
         for complaint in method.complaints:
             console.print(f"- {method.name}: {escape(complaint)}")

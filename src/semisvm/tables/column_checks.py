@@ -3,18 +3,19 @@ when a model is used.
 
 A column that alone nearly decides the label is often a consequence of it ("collection_fee" after a
 default). It is empty, or something else, in the rows that the model is for. So `fit` points at it,
-and `predict` compares the share of rows it accepts with that of the fit, and says which columns
-have moved.
+and counts how many cells of each column are empty, in which bin or category. `predict` and
+`monitor` count the cells of new rows in the same way, and test which columns have moved.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
-from semisvm.columns.table import DATE_PARTS, Columns
+from semisvm.columns.table import DATE_PARTS, FIRST_DAY, Columns
 from semisvm.errors import MOST_NAMES_SHOWN, counted
 from semisvm.tables.summary import ColumnProfile, FitSummary
 
@@ -24,13 +25,14 @@ NEARLY_DECIDES = 0.98
 FEWEST_OF_A_CLASS = 10
 MOST_ROWS = 2_000  # labeled rows that columns are judged on: a bound on the time
 MOST_LEVELS = 20  # categories of a column that are told apart
-FEWEST_ROWS = 50  # predicted rows, from which on their share is compared
+N_BINS = 10  # of equal numbers of rows, for a column of numbers
+FEWEST_ROWS = 50  # predicted rows, from which on they are compared with those of the fit
 CLEAR_GAP = 4.0  # standard errors between two shares accepted that are far from each other,
 LARGE_RATIO = 2.0  # and how many times larger one of them is
-# of the rows: a change of a column that is worth naming, and one where the share accepted changed
-MOVED = 0.25
-MOVED_WITH_SHARE = 0.1
-TAIL = 0.05  # of the rows of the fit that are below `low`, and above `high`
+RISK = 0.05  # that any column is named although none has moved
+FEWEST_EXPECTED = 5  # rows in a cell of a chi-squared test
+SMALLEST_MOVE = 0.1  # of the rows: in large files smaller changes are significant, but of no use
+MOST_MOVES_SHOWN = 5
 GIVES_AWAY = "Careful: the column {} alone nearly decides the label."
 
 
@@ -42,9 +44,10 @@ def say_deciding_columns(rows: Columns, codes: np.ndarray) -> list[str]:
     classes, counts = np.unique(codes[labeled], return_counts=True)
     if len(classes) < 2 or counts.min() < FEWEST_OF_A_CLASS:
         return []
-    numbers, categories = _comparable(rows[labeled])
-    features = {name: _as_numbers(values) for name, values in numbers.items()}
-    features |= {name: _as_levels(texts) for name, texts in categories.items()}
+    features = {
+        name: _as_levels(cells) if cells.dtype == object else _as_numbers(cells)
+        for name, cells in _comparable(rows[labeled]).items()
+    }
     true = codes[labeled]
     share_right = {}
     for name, X in features.items():
@@ -60,11 +63,10 @@ def say_deciding_columns(rows: Columns, codes: np.ndarray) -> list[str]:
     ]
 
 
-def _comparable(rows: Columns) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """The columns of numbers, with dates as days, and those of categories."""
-    names = [f"{name} (day)" for name in rows.of_type("date")]
-    days = dict(zip(names, rows.dates.T[:: len(DATE_PARTS)], strict=True))
-    return rows.of_type("number") | days, rows.of_type("category")
+def _comparable(rows: Columns) -> dict[str, np.ndarray]:
+    """The columns of numbers, dates as days, and categories."""
+    days = dict(zip(rows.of_type("date"), rows.dates.T[:: len(DATE_PARTS)], strict=True))
+    return rows.of_type("number") | days | rows.of_type("category")
 
 
 def _as_numbers(values: np.ndarray) -> np.ndarray:
@@ -80,25 +82,41 @@ def _as_levels(texts: np.ndarray) -> np.ndarray:
 
 
 def profile_columns(rows: Columns) -> dict[str, ColumnProfile]:
-    """Return what columns look like, to tell later whether they have moved."""
-    numbers, categories = _comparable(rows)
+    """Return what columns look like, to test later whether they have moved.
+
+    Bins and categories are chosen on every other row and counted on the rest: on the rows that they
+    were chosen on, the frequent ones would be too frequent.
+    """
     profiles = {}
-    for name, values in numbers.items():
-        known = values[np.isfinite(values)]
-        if len(known):
-            low, high = np.quantile(known, [TAIL, 1 - TAIL]).tolist()
-            profiles[name] = ColumnProfile(1 - len(known) / len(values), low, high)
-    for name, texts in categories.items():
-        shares = _shares(texts)
-        missing = shares.pop("", 0.0)
-        common = dict(list(shares.items())[:MOST_LEVELS])
-        profiles[name] = ColumnProfile(missing, common=common)
+    for name, cells in (_comparable(rows) | rows.of_type("text")).items():
+        chosen_on = cells[::2]
+        edges: list[float] = []
+        levels: list[str] = []
+        if cells.dtype != object:
+            known = chosen_on[np.isfinite(chosen_on)]
+            shares = np.linspace(0, 1, N_BINS + 1)[1:]
+            edges = np.unique(np.quantile(known, shares)).tolist() if len(known) else []
+        elif name in rows.of_type("category"):
+            frequent = Counter(text for text in chosen_on.tolist() if text).most_common(MOST_LEVELS)
+            levels = [level for level, _ in frequent]
+        counts = _count_cells(cells[1::2], edges, levels)
+        profiles[name] = ColumnProfile(tuple(counts.tolist()), tuple(edges), tuple(levels))
     return profiles
 
 
-def _shares(texts: np.ndarray) -> dict[str, float]:
-    """The share of each value, the most frequent first."""
-    return {level: n / len(texts) for level, n in Counter(texts.tolist()).most_common()}
+def _count_cells(cells: np.ndarray, edges: Sequence[float], levels: Sequence[str]) -> np.ndarray:
+    """Count the cells of a column: numbers up to each edge and above the last, or each level and
+    other texts; the last count is of empty cells.
+    """
+    if cells.dtype != object:
+        known = cells[np.isfinite(cells)]
+        counts = np.bincount(np.searchsorted(edges, known), minlength=len(edges) + 1).tolist()
+    else:
+        known = cells[cells != ""]
+        per_level = Counter(known.tolist())
+        counts = [per_level[level] for level in levels]
+        counts.append(len(known) - sum(counts))
+    return np.array([*counts, len(cells) - len(known)])
 
 
 def say_far_from_fit(
@@ -122,48 +140,88 @@ def say_far_from_fit(
     is_clear = abs(now - at_fit) > CLEAR_GAP * error
     if not is_clear or max(now, at_fit) < LARGE_RATIO * min(now, at_fit):
         return ()
-    moved = columns_that_moved(summary, rows, MOVED_WITH_SHARE)
-    shown = "; ".join(moved[:MOST_NAMES_SHOWN])
-    which = f" Columns that look different: {shown}." if moved else ""
     return (
         f"Careful: it accepts {now:.1%} of {counted(n_rows, 'row')}, and {at_fit:.1%} at the fit."
-        f"{which} What was measured at the fit may not hold for these rows.",
+        f"{say_moved(columns_that_moved(summary, rows))}"
+        " What was measured at the fit may not hold for these rows.",
     )
 
 
-def columns_that_moved(
-    summary: FitSummary, rows: Columns | None, least: float = MOVED
-) -> list[str]:
-    """Return columns that look different from the fit in a share `least` of the rows, in words,
-    the most different first; none where the model knows no columns.
+def say_moved(moved: list[str]) -> str:
+    """Return a sentence on what `columns_that_moved` returns, with a space before it; "" if there
+    are none.
+    """
+    if not moved:
+        return ""
+    others = len(moved) - MOST_MOVES_SHOWN
+    shown = [*moved[:MOST_MOVES_SHOWN], *([counted(others, "other")] if others > 0 else [])]
+    return f" Columns that look different from the fit: {'; '.join(shown)}."
+
+
+def columns_that_moved(summary: FitSummary, rows: Columns | None) -> list[str]:
+    """Return columns that look different from the fit, in words, the most different first; none
+    where the model knows no columns.
+
+    Chi-squared tests compare the cells of each column with those of the fit, by Holm's procedure
+    over the columns: where none has moved, one is named in at most 5% of all files. A column is
+    named if it also differs in a share SMALLEST_MOVE of the rows.
     """
     if rows is None or len(rows) < FEWEST_ROWS:
         return []
-    numbers, categories = _comparable(rows)
-    changes = []
-    for name, profile in summary.data.profiles.items():
-        if name in categories:
-            shares = _shares(categories[name])
-            missing = shares.pop("", 0.0)
-            gap = sum(abs(shares.get(level, 0.0) - at) for level, at in profile.common.items())
-            strange = sum(share for level, share in shares.items() if level not in profile.common)
-            usual = max(0.0, 1 - profile.missing - sum(profile.common.values()))
-            gap = (gap + abs(strange - usual) + abs(missing - profile.missing)) / 2
-            words = "other values"
-        else:
-            values = numbers[name]
-            known = values[np.isfinite(values)]
-            missing = 1 - len(known) / max(len(values), 1)
-            below = float(np.mean(known < profile.low)) if len(known) else 0.0
-            above = float(np.mean(known > profile.high)) if len(known) else 0.0
-            gap = max(below, above) - TAIL
-            words = (
-                f"{max(below, above):.0%} {'below' if below > above else 'above'}"
-                f" {profile.low if below > above else profile.high:.4g}, at the fit {TAIL:.0%}"
-            )
-        if abs(missing - profile.missing) >= max(gap, least):
-            gap = abs(missing - profile.missing)
-            words = f"{missing:.0%} empty, at the fit {profile.missing:.0%}"
-        if gap >= least:
-            changes.append((gap, f"{name!r} ({words})"))
-    return [words for _, words in sorted(changes, key=lambda change: -change[0])]
+    columns = _comparable(rows) | rows.of_type("text")
+    counts = {
+        name: _count_cells(columns[name], profile.edges, profile.levels)
+        for name, profile in summary.data.profiles.items()
+    }
+    p_values = {
+        name: _p_value(np.array(profile.counts), counts[name])
+        for name, profile in summary.data.profiles.items()
+    }
+    moves = []
+    for rank, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
+        if p_values[name] > RISK / (len(p_values) - rank):
+            break
+        profile = summary.data.profiles[name]
+        at_fit = np.array(profile.counts) / sum(profile.counts)
+        now = counts[name] / len(rows)
+        size = np.abs(now - at_fit).sum() / 2
+        if size >= SMALLEST_MOVE:
+            is_date = name in rows.of_type("date")
+            moves.append((size, f"{name!r} ({_largest_change(profile, at_fit, now, is_date)})"))
+    return [words for _, words in sorted(moves, key=lambda move: -move[0])]
+
+
+def _p_value(at_fit: np.ndarray, now: np.ndarray) -> float:
+    """Return the p-value of the test that two arrays of counts come from the same source."""
+    from scipy.stats import chi2_contingency  # takes its time to import
+
+    table = np.array([at_fit, now])
+    expected = table.sum(axis=0) * table.sum(axis=1).min() / table.sum()
+    is_rare = expected < FEWEST_EXPECTED
+    table = np.column_stack([table[:, ~is_rare], table[:, is_rare].sum(axis=1)])
+    table = table[:, table.sum(axis=0) > 0]
+    return float(chi2_contingency(table).pvalue) if table.shape[1] > 1 else 1.0
+
+
+def _largest_change(
+    profile: ColumnProfile, at_fit: np.ndarray, now: np.ndarray, is_date: bool
+) -> str:
+    """Say what changed most: the share of empty cells, of a level, or of numbers up to or above an
+    edge; of equal changes the one that grew.
+    """
+    if profile.edges:
+        edges = [f"{edge:.4g}" for edge in profile.edges]
+        if is_date:
+            edges = [str(FIRST_DAY + math.floor(day)) for day in profile.edges]
+        names = ["empty", *(f"{side} {edge}" for side in ("up to", "above") for edge in edges)]
+        up_to = [np.cumsum(shares[:-2]) for shares in (at_fit, now)]
+        before, after = (
+            np.concatenate([shares[-1:], below, shares[:-1].sum() - below])
+            for shares, below in zip((at_fit, now), up_to, strict=True)
+        )
+    else:
+        names = ["empty", *map(repr, profile.levels), "other values"]
+        before, after = np.roll(at_fit, 1), np.roll(now, 1)
+    change = (after - before).round(6)
+    largest = max(range(len(names)), key=lambda k: (abs(change[k]), change[k]))
+    return f"{after[largest]:.0%} {names[largest]}, at the fit {before[largest]:.0%}"

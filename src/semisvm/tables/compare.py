@@ -429,11 +429,10 @@ def compare(
     >>> import semisvm
     >>> X, y = make_moons(300, noise=0.1, random_state=0)
     >>> y[40:] = -1
-    >>> found = semisvm.compare(X, y, methods=["self-training"], tune=False)
-    >>> found
-    method           ROC AUC   gain over supervised (90%)
-    supervised         ...
-    self-training      ...
+    >>> semisvm.compare(X, y, methods=["self-training"], tune=False)
+    method          ROC AUC (90% interval)   gain over supervised
+    supervised      ...
+    self-training   ...
     """
     training = training_of(X, y, pos_label=pos_label, unlabeled=unlabeled)
     by_name = None if costs is None else {str(label): cost for label, cost in dict(costs).items()}

@@ -66,9 +66,8 @@ def comparison_html(comparison: Comparison) -> str:
     """Return a comparison as HTML: every method with its gain, and the verdict."""
     titles, rows = sentences.comparison_table(comparison)
     chosen = [k for k, method in enumerate(comparison.methods) if method.name == comparison.chosen]
-    left_out = [f"{name} was left out: {why}" for name, why in comparison.left_out.items()]
     return html.card(
         f"Chosen: {comparison.chosen}",
-        [comparison.verdict, *left_out],
+        [comparison.verdict, *sentences.left_out_of(comparison)],
         html.table(titles, rows, chosen),
     )

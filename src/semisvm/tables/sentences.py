@@ -365,6 +365,26 @@ def comparison_table(comparison: Comparison) -> tuple[list[str], list[list[str]]
     return titles, rows
 
 
+def left_out_of(comparison: Comparison) -> list[str]:
+    """Return a sentence on each method that was not compared."""
+    return [f"{name} was left out: {why}" for name, why in comparison.left_out.items()]
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """Return a comparison as plain text: the table, methods left out, and the verdict.
+
+    The seconds are left out: the same comparison prints the same text.
+    """
+    titles, rows = comparison_table(comparison)
+    columns = [column for column in zip(titles, *rows, strict=True) if column[0] != "seconds"]
+    widths = [max(map(len, column)) for column in columns]
+    lines = [
+        "   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in zip(*columns, strict=True)
+    ]
+    return "\n".join([*lines, *left_out_of(comparison), comparison.verdict])
+
+
 STEP_NAMES = {
     SUPERVISED: "Supervised, threshold 0",
     SUPERVISED_THRESHOLD: "Supervised + threshold",

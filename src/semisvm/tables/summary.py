@@ -50,14 +50,14 @@ class FeatureSummary:
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """What a column held at the fit: the share of empty cells, of numbers the 5% and 95%
-    quantiles, of categories the shares of the most frequent ones.
+    """What a column held at the fit: the number of cells in each bin of numbers or dates (`edges`
+    are their upper ends, dates as days) or of each frequent category (`levels`), of other values
+    and of empty cells, in every other row.
     """
 
-    missing: float
-    low: float = math.nan
-    high: float = math.nan
-    common: dict[str, float] = field(default_factory=dict)
+    counts: tuple[int, ...]
+    edges: tuple[float, ...] = ()
+    levels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -147,16 +147,9 @@ class Comparison:
         return Estimate(0.0 - value, 0.0 - high, 0.0 - low)
 
     def __repr__(self) -> str:
-        lines = [f"{'method':<20}{self.measure:>18}   gain over {self.baseline} (90%)"]
-        for method in self.methods:
-            gap = method.difference
-            gain = f"{gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
-            gain = "" if method.name == self.baseline else gain
-            mark = "   chosen" if method.name == self.chosen else ""
-            merit = self.shown(method).value
-            lines.append(f"{method.name:<20}{merit:>18.3f}   {gain}{mark}".rstrip())
-        lines += [f"{name} was left out: {why}" for name, why in self.left_out.items()]
-        return "\n".join([*lines, self.verdict])
+        from semisvm.tables.sentences import comparison_text
+
+        return comparison_text(self)
 
     def _repr_html_(self) -> str:
         from semisvm.tables.notebook import comparison_html
