@@ -17,8 +17,8 @@ Checks: that of table fits (`semisvm.tables.fit.check_sample`), and those inside
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -31,6 +31,9 @@ from semisvm import AutoSVC, PreferenceClassifier, PreferenceSVC, SupervisedSVC
 from semisvm.tables.fit import check_sample
 from semisvm.tables.methods import Settings
 from studies.data import load
+from studies.harness.machine import describe_today
+from studies.harness.means import write_cells
+from studies.harness.tables import markdown_table
 
 N_ROWS = 1_000
 SIZES = (20, 50, 200)
@@ -43,6 +46,8 @@ ESTIMATORS = {
     ),
     "AutoSVC": lambda: AutoSVC(min_recall=0.7, random_state=0),
 }
+RECORD = Path(__file__).parent / "results" / "fair_sample.json"
+CASES = (*(f"random {n}" for n in SIZES), "doubt", "marked", "positives")
 CHECKS = ("table", *ESTIMATORS)
 
 
@@ -111,8 +116,18 @@ def one_run(check: str, case: str, X: np.ndarray, truth: np.ndarray, seed: int) 
     return None if drawn is None else is_alarm(check, X, *drawn, seed)
 
 
+def table_of(cells: list[dict]) -> str:
+    """The alarms as a table, which docs/measured/certify.md shows."""
+    found = {
+        (cell["check"], cell["case"]): f"{cell['alarms']} of {cell['draws']}" for cell in cells
+    }
+    checks = dict.fromkeys(cell["check"] for cell in cells)
+    lines = [[check, *(found.get((check, case), "") for case in CASES)] for check in checks]
+    return markdown_table(["check", *CASES], lines)
+
+
 def main() -> None:
-    """Print the tables of docs/measured/certify.md."""
+    """Count alarms, write the record and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--chosen", type=int, default=20)
@@ -123,14 +138,10 @@ def main() -> None:
     parser.add_argument("--checks", nargs="*", default=list(CHECKS))
     options = parser.parse_args()
     data = {name: read(name) for name in options.sets}
-    cases = [*(f"random {n}" for n in SIZES), "doubt", "marked", "positives"]
-    print("| check | " + " | ".join(cases) + " |\n" + "|---" * (len(cases) + 1) + "|")
+    cells = []
     for check in options.checks:
-        began = time.process_time()
-        line = []
-        for case in cases:
+        for case in CASES:
             if case == "marked" and check != "table":
-                line.append("")
                 continue
             n_runs = options.runs if case.startswith("random") else options.chosen
             calls = [
@@ -138,10 +149,13 @@ def main() -> None:
                 for name in data
                 for seed in range(n_runs)
             ]
-            found = [one for one in Parallel(options.jobs)(calls) if one is not None]
-            line.append(f"{sum(found)} of {len(found)}")
-        print(f"| {check} | " + " | ".join(line) + " |", flush=True)
-        print(f"{time.process_time() - began:.0f} s of CPU in this process", flush=True)
+            alarms = [alarm for alarm in Parallel(options.jobs)(calls) if alarm is not None]
+            cells.append(
+                {"check": check, "case": case, "alarms": sum(alarms), "draws": len(alarms)}
+            )
+            print(cells[-1], flush=True)
+    write_cells([describe_today()], cells, RECORD)
+    print(table_of(cells))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import os
 import platform
 import re
 import subprocess
+from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,12 @@ def describe_session() -> dict[str, Any]:
         "commit": describe_commit(),
         "source": source_digest(),
     }
+
+
+def describe_today() -> str:
+    """Return date, machine and commit in one line, for means that are kept."""
+    session = describe_session()
+    return f"{date.today()}: {name_session(session)}"
 
 
 def describe_machine() -> dict[str, Any]:

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from studies.harness.machine import describe_today
 from studies.harness.means import write_cells
 from studies.harness.pool import run_in_pool
 from studies.ssl_book import synthetic
@@ -42,6 +43,7 @@ from studies.ssl_book.errors import (
 from studies.ssl_book.published import CITED, SECSTR
 from studies.ssl_book.sets import LABEL_COUNTS, NAMES, SECSTR_COUNTS, load_set
 
+SYNTHETIC = Path(__file__).parent / "synthetic.json"
 IMPOSSIBLE = "can't"  # the method refuses; the record says why
 ON_KERNEL = "SupervisedSVC(C=10) on UnlabeledKernel()"
 AUTOS = ("AutoSVC(safe=False)", ON_KERNEL, "AutoSVC()")
@@ -313,8 +315,10 @@ def main() -> None:
         )
     if asked.means:
         write_cells(asked.measured, means_of(records), asked.means)
-    if asked.only == "synthetic" or (asked.only is None and is_asked_to_run):
-        synthetic.print_table(asked.draws)
+    if is_asked_to_run and asked.only in ("synthetic", None):
+        cells = synthetic.measure(asked.draws)
+        write_cells([describe_today()], cells, SYNTHETIC)
+        print(f"\n{synthetic.table_of(cells)}")
 
 
 def _run_safely(cell: Cell) -> Record:

@@ -8,8 +8,10 @@ from functools import partial
 import numpy as np
 from sklearn.datasets import make_moons
 
+from studies.harness.tables import markdown_table
 from studies.ssl_book.errors import KernelsOfSet, error_on_unlabeled, supervised_codes
 
+METHODS = ("SupervisedSVC, rbf", "AutoSVC(safe=False)", "AutoSVC()")
 SEED = 1000  # the thresholds of AutoSVC were chosen with other seeds
 
 
@@ -65,13 +67,9 @@ CASES: dict[str, tuple[Callable, tuple[Callable, ...]]] = {
 }
 
 
-def print_table(n_draws: int) -> None:
-    """Mean errors over the draws."""
-    print(f"\nMean error in % over {n_draws} draws\n")
-    print(
-        "| rows | labels | SupervisedSVC, rbf | AutoSVC(safe=False) | AutoSVC()"
-        " |\n|---|---|---|---|---|"
-    )
+def measure(n_draws: int) -> list[dict]:
+    """Mean errors in % over the draws: one cell per kind of rows and number of labels."""
+    cells = []
     for title, (make, choices) in CASES.items():
         errors: dict[int, list[list[float]]] = {}
         for draw in range(n_draws):
@@ -89,5 +87,16 @@ def print_table(n_draws: int) -> None:
                     [error_on_unlabeled(one, codes, labeled) for one in predicted]
                 )
         for n_labeled, values in errors.items():
-            means = " | ".join(f"{value:.1f}" for value in np.mean(values, axis=0))
-            print(f"| {title} | {n_labeled} | {means} |", flush=True)
+            means = dict(zip(METHODS, np.mean(values, axis=0).tolist(), strict=True))
+            cells.append({"rows": title, "labels": n_labeled, "draws": n_draws} | means)
+            print(cells[-1], flush=True)
+    return cells
+
+
+def table_of(cells: list[dict]) -> str:
+    """The cells as a table, which docs/measured/ssl-book.md shows."""
+    lines = [
+        [cell["rows"], str(cell["labels"]), *(f"{cell[method]:.1f}" for method in METHODS)]
+        for cell in cells
+    ]
+    return markdown_table(["rows", "labels", *METHODS], lines)

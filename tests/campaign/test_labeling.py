@@ -85,9 +85,9 @@ def test_columns_of_numbers_make_a_picture():
     np.testing.assert_array_equal(picture.pixels, np.rint(np.arange(6) * 255 / 16).reshape(2, 3))
     assert [cell.name for cell in rest] == ["id"]
     assert RowView([{"size": 3, "p0": 1, "p1": 2}], image="1x2:p").pixel_columns == ["p0", "p1"]
-    with pytest.raises(ValueError, match="takes 64 columns of numbers, and there are 6 in"):
+    with pytest.raises(ValueError, match="needs 64 columns of numbers, but there are 6 in"):
         RowView(rows, image="8x8")
-    with pytest.raises(ValueError, match="size of a picture such as 8x8"):
+    with pytest.raises(ValueError, match="must be a size such as '8x8'"):
         RowView(rows, image="large")
 
 

@@ -114,7 +114,7 @@ def test_a_promise_does_not_move_to_another_model(target, claim, tmp_path):
     assert accepted.sum() >= point.sampling.n_accepted
     for same in (loaded, pickle.loads(pickle.dumps(point))):
         assert same.as_dict() == point.as_dict()
-        with pytest.raises(ValueError, match="give them by X_pool"):
+        with pytest.raises(ValueError, match="pass X_pool"):
             model.with_threshold(same)
         certified = model.with_threshold(same, X_pool=pool_rows)
         assert certified.operating_point_.as_dict() == point.as_dict()

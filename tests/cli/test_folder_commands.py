@@ -243,10 +243,10 @@ def test_a_file_that_can_not_be_predicted_is_named_and_not_written(table, tmp_pa
     ("words", "said"),
     [
         (["--target", "nothing"], "no column 'nothing'"),
-        (["--target", "kind", "--kernel", "rbf"], "has a linear kernel"),
+        (["--target", "kind", "--kernel", "rbf"], "needs a linear kernel"),
         (["--target", "kind", "--unlabeled-data", "x.csv"], "put the files into the folder"),
         (["--target", "kind", "--dask", "tcp://127.0.0.1:9", "--workers", "2"], "give one of them"),
-        (["--target", "kind", "--dask", "banana"], "is no address of a Dask scheduler"),
+        (["--target", "kind", "--dask", "banana"], "is not the address of a Dask scheduler"),
         (["--target", "kind", "--drop", "kind"], "is the target"),
     ],
 )

@@ -592,5 +592,5 @@ def test_columns_and_pictures_are_checked_before_a_campaign_begins(mails, capsys
     assert "no column 'subjeckt' to --show. Perhaps 'subject' is meant" in done.err
     done = run_command(capsys, *words, "--image", "8x8")
     assert done.code == 2
-    assert "takes 64 columns of numbers, and there are 1 in the table" in done.err
+    assert "needs 64 columns of numbers, but there are 1 in the table" in done.err
     assert not (folder / "mails.campaign").exists()

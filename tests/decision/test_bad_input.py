@@ -80,7 +80,7 @@ def test_questions_that_have_no_answer(asked, message):
                 " got 'sure'"
             ),
         ),
-        ({"level": "certified"}, "use certify for labels that were kept apart"),
+        ({"level": "certified"}, "use certify with held-out labels"),
         ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1"),
         ({"reference": [1.0, np.nan]}, "reference must be finite"),
     ],

@@ -233,7 +233,7 @@ def test_the_threshold_is_that_of_the_decision_layer():
 
 def test_what_can_not_be_asked_is_refused():
     X, y, *_ = hard_task(n_labeled=20)
-    with pytest.raises(ValueError, match="none is asked for"):
+    with pytest.raises(ValueError, match="needs a minimum to certify"):
         AutoSVC(confidence=0.9).fit(X, y)
     rare = np.where(y == 1, -1, y)
     rare[np.flatnonzero(y == 1)[0]] = 1

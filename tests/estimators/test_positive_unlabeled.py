@@ -426,10 +426,13 @@ def test_the_others_can_be_named():
     model = PositiveUnlabeledSVC(negative="clean", random_state=0).fit(X, target)
     assert model.classes_.tolist() == ["clean", "fraud"]
     assert set(model.predict(X)) == {"clean", "fraud"}
-    for negative, message in (("fraud", "can't stand beside"), (0, "another label of its type")):
+    for negative, message in (
+        ("fraud", "must differ from the positive label"),
+        (0, "and have its type"),
+    ):
         with pytest.raises(ValueError, match=message):
             PositiveUnlabeledSVC(negative=negative).fit(X, target)
-    with pytest.raises(ValueError, match="pass negative=1, say"):
+    with pytest.raises(ValueError, match="for example negative=1"):
         PositiveUnlabeledSVC().fit(X, np.where(y == 1, 0, -1))
     assert PositiveUnlabeledSVC(negative=1).fit(X, np.where(y == 1, 0, -1)).classes_.tolist() == [
         1,
@@ -458,7 +461,7 @@ def test_labeled_negatives_take_part():
     )
     assert swapped.classes_.tolist() == [1, 0]
     assert_array_equal(swapped.decision_function(X), with_negatives.decision_function(X))
-    with pytest.raises(ValueError, match="is no label of y"):
+    with pytest.raises(ValueError, match="is not a label of y"):
         PositiveUnlabeledSVC(negative=5).fit(X, few)
 
 

@@ -387,7 +387,7 @@ BAD = [
     ({"min_precision": {0: 0.5}}, "with two classes the targets are those of the second one, 1"),
     (
         {"confidence": 0.9},
-        "confidence=0.9 is for a minimum precision or recall, and none is asked for",
+        "confidence=0.9 needs a minimum to certify",
     ),
     ({"confidence": 1.0, "min_recall": 0.5}, "confidence"),
     ({"calibration": "half"}, "calibration"),

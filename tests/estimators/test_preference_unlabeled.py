@@ -159,7 +159,7 @@ def test_many_resamples_are_valued_as_few_are_when_they_do_not_fit_at_once(monke
 
 
 def test_a_target_that_is_a_number_of_rows_leaves_labels_nothing_to_choose():
-    with pytest.raises(ValueError, match="accept fixes the threshold"):
+    with pytest.raises(ValueError, match="accept sets the threshold"):
         resampled_values(
             np.arange(4.0), np.array([True, False] * 2), np.ones((2, 4), int), Target(accept=2)
         )

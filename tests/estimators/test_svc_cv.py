@@ -267,8 +267,11 @@ def test_threads_and_memory_do_not_change_the_scores(way, monkeypatch):
         ({"cv": [(np.arange(100), [])]}, "Fold 0 tests no labeled row"),
         ({"cv": [(np.arange(5, 10), np.arange(5))]}, "Fold 0 trains on no row of class 1"),
         ({"scoring": "neg_log_loss"}, "The scorer failed in fold 0 at C=0.1"),
-        ({"scoring": lambda model, X, y: np.nan}, "The scorer gave nan in fold 0"),
-        ({"scoring": lambda model, X, y: model.predict(X[:1])}, "all held-out rows at once"),
+        ({"scoring": lambda model, X, y: np.nan}, "The scorer returned nan in fold 0"),
+        (
+            {"scoring": lambda model, X, y: model.predict(X[:1])},
+            "all held-out rows of a fold at once",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_before_the_search_or_with_its_place(parameters, message):

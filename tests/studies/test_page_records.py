@@ -14,6 +14,7 @@ from studies.few_labels.reliability import table_of
 from studies.harness.means import read_cells, read_means
 from studies.speed.cores import PARTS, render_cores
 from studies.speed.methods import TASKS, VERSIONS, render_versions
+from studies.ssl_book import cost, synthetic
 
 STUDIES = REPOSITORY / "studies"
 OF_SPEED = STUDIES / "speed" / "results"
@@ -123,6 +124,16 @@ def test_errors_on_secstr_are_on_record():
             if cell:
                 assert agrees(cell, BOOK["secstr", count, method]["error"]), (method, count)
     assert len(lines) == 7
+
+
+def test_errors_on_rows_without_structure_are_on_record():
+    cells_on_record = read_cells(STUDIES / "ssl_book" / "synthetic.json")
+    assert synthetic.table_of(cells_on_record) in page("docs/measured/ssl-book.md")
+
+
+def test_the_cost_of_autosvc_is_on_record():
+    cells_on_record = read_cells(STUDIES / "ssl_book" / "cost.json")
+    assert cost.table_of(cells_on_record) in page("docs/measured/ssl-book.md")
 
 
 # ---- supervised training ----

@@ -40,7 +40,7 @@ MALFORMED = [
     ("t.csv", parquet_bytes(a=[1, 2]), {}, "this is a Parquet file, not text. End its name with .parquet"),
     ("t.csv", b"\xd0\xcf\x11\xe0\xa1", {}, "old versions of Excel, not text. Save it as .xlsx or CSV"),
     # delimited text
-    ("t.csv", b"\n \n", {}, "nothing but blank lines"),
+    ("t.csv", b"\n \n", {}, "the file has only blank lines"),
     ("t.csv", b"a,b\n", {}, r"a header and no rows\. Add rows"),
     ("t.csv", b"a,b\n1,2\n3\n", {}, r"line 3: the row has 1 cell where the header has 2\. Add or remove"),
     ("t.csv", b"a,b\n1,2,3\n", {}, "line 2: the row has 3 cells where the header has 2"),
@@ -55,7 +55,7 @@ MALFORMED = [
     ("t.csv", b"a,b\n1,1e999\n", {}, "line 2: column 'b' holds '1e999' where a finite number is expected"),
     ("t.csv", b"a,a\n1,2\n", {}, "line 1: two columns are called 'a'. Rename one"),
     ("t.csv", b",a\n0,2\n", {}, "line 1: column 1 has no name.*index=False"),
-    ("t.csv", b"1,2\n3,4\n", {}, "line 1: numbers where the column names belong. Add a header"),
+    ("t.csv", b"1,2\n3,4\n", {}, "line 1: there are numbers in place of column names. Add a header"),
     ("t.csv", b"size,label\n1,2\n", {"target": "lable"}, "Perhaps 'label' is meant; there are 'size'"),
     ("t.csv", b"size,label\n1,2\n", {"target": "zz"}, "no column 'zz'. There are 'size', 'label'"),
     ("t.tsv", b"a,b\n1,2\n", {"target": "a"}, "no column 'a'. There are 'a,b'"),

@@ -396,7 +396,7 @@ def test_cells_of_a_spreadsheet_are_what_they_are_in_a_text_file(tmp_path):
     [
         (("a", "a"), "two columns are called 'a'"),
         (("a", None), "column 2 has no name"),
-        ((1, 2.5), "numbers where the column names belong"),
+        ((1, 2.5), "there are numbers in place of column names"),
     ],
 )
 def test_the_header_of_a_spreadsheet_is_held_to_the_rules_of_text_files(tmp_path, names, reason):

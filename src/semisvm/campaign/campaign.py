@@ -183,8 +183,8 @@ class Campaign:
         limits = (min_recall, min_f, max_cost)
         if error_rate and (min_precision is None or any(value is not None for value in limits)):
             raise ValueError(
-                "error_rate is known to weaken a precision by a formula, and no other measure:"
-                " give it with min_precision alone."
+                "error_rate is supported for a precision only: pass min_precision alone, or leave"
+                " error_rate out."
             )
         if budget is not None and budget < 1:
             raise ValueError(f"budget must be at least 1 label, got {budget}.")

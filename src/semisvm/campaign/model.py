@@ -210,17 +210,17 @@ class ThresholdClassifier(
         instead = "or pass point.threshold, a plain threshold without a promise."
         if X_pool is None:
             raise ValueError(
-                "A promise holds for the model whose scores the campaign began with, and this point"
-                " does not know the rows of its pool, to compare them: give them by X_pool,"
+                "A certificate holds only for the model that the campaign began with, and without"
+                " the rows of the pool it can't be checked that this is the model: pass X_pool,"
                 f" {instead}"
             )
         raw, _ = response_of(self.estimator_, X_pool)
         scores = scores_for_class(raw, self.classes_, self._positive_class())
         if digest_of_accepted(scores, self.threshold) != digest:
             raise ValueError(
-                "This point was certified for another model, other rows or another pos_label: of"
-                " the pool, this model accepts other rows. A promise does not move from one model"
-                f" to another. Use the model that the campaign began with, {instead}"
+                "This operating point was certified for another model, other rows or another"
+                " pos_label: this model accepts other rows of the pool. Use the model that the"
+                f" campaign began with, {instead}"
             )
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:

@@ -365,8 +365,8 @@ class Monitor:
         strangers = [row for row in numbers if row not in drawn]
         if strangers:
             raise ValueError(
-                f"Row {strangers[0]} of batch {batch} was not drawn: a promise can be judged by"
-                " rows that were drawn at random only."
+                f"Row {strangers[0]} of batch {batch} was not drawn: only rows that were drawn"
+                " at random count. Answer the rows that `draw` returned."
             )
         codes = [self._log.code(row, label) for row, label in zip(numbers, labels, strict=True)]
         self.answers.update({(batch, row): code for row, code in zip(numbers, codes, strict=True)})

@@ -293,7 +293,7 @@ def in_known_order(X: Any, known: Any) -> Any:
     said += [f"with {_columns(extra)}, which was not there at the fit"] if extra else []
     if said:
         raise ValueError(
-            f"X is a table {' and '.join(said)}. Give the columns of the fit, in any order."
+            f"X is a table {' and '.join(said)}. Pass the columns of the fit, in any order."
         )
     return X if names == wanted else X[list(known)]
 

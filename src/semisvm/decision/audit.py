@@ -138,7 +138,7 @@ def resampled_values(
     """Return the value of the best operating point of each resample."""
     if target.accept is not None:
         raise ValueError(
-            "accept fixes the threshold by rank alone: the labels have nothing to choose."
+            "accept sets the threshold without labels, so there is no choice to resample."
         )
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]

@@ -82,8 +82,8 @@ def choose(
     target = target or Target()
     if Evidence(level).is_promise:
         raise ValueError(
-            f"choose proves nothing, got level={str(level)!r}: use certify for labels that were"
-            " kept apart, semisvm.Campaign for rows that are drawn from a pool."
+            f"choose can't certify, got level={str(level)!r}: use certify with held-out labels, or"
+            " semisvm.Campaign with rows drawn from a pool."
         )
     if target.accept is not None:
         pool = check_scores(scores) if reference is None else check_scores(reference, "reference")

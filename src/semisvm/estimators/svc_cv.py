@@ -528,8 +528,8 @@ class _Judge:
                 ) from error
         if not math.isfinite(score):
             raise ValueError(
-                f"The scorer gave {score} in fold {number} at {cell}: every fold needs rows that it"
-                " can judge."
+                f"The scorer returned {score} in fold {number} at {cell}: use fewer folds, or"
+                " another scorer."
             )
         return score
 
@@ -570,8 +570,8 @@ class _HeldOutScores(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         if X.shape[0] != len(self.decisions_):
             raise ValueError(
-                "a scorer of SVCCV may ask for predictions of all held-out rows at once"
-                " only; use GridSearchCV for one that looks at other rows."
+                "SVCCV supports only scorers that predict all held-out rows of a fold at once; use"
+                " GridSearchCV with other scorers."
             )
         return self.decisions_
 

@@ -221,9 +221,8 @@ class OperatingPointsMixin:
         if self.confidence is not None:
             if not any(target.is_constrained for target in targets):
                 raise ValueError(
-                    f"confidence={self.confidence} is for a minimum precision or recall, and none"
-                    " is asked for: pass min_precision, min_recall or both, or leave confidence at"
-                    " None."
+                    f"confidence={self.confidence} needs a minimum to certify: pass min_precision,"
+                    " min_recall or both, or leave confidence at None."
                 )
             fair = Labels(labels.classes, np.where(is_fair, labels.codes, UNLABELED_CODE))
             certifies = draw_certificate_rows(fair, certificate_share, random)

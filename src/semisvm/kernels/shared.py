@@ -74,7 +74,7 @@ class SharedKernel:
         if kernel == "precomputed" or callable(kernel):
             raise ValueError(
                 "kernel must be 'linear', 'rbf', 'poly' or 'sigmoid', got"
-                f" {kernel!r}: a matrix that is given needs no sharing."
+                f" {kernel!r}: pass other kernels to the estimator itself."
             )
         self._X = _plain(X)
         self._formula = make_formula(kernel, self._X, gamma=gamma, coef0=coef0, degree=degree)

@@ -293,7 +293,8 @@ def _read_header(path: Path) -> tuple[int, int, np.dtype, int]:
             shape, is_fortran, dtype = read(file)
             offset = file.tell()
     except (ValueError, SyntaxError, TokenError) as error:  # numpy parses the header as Python
-        raise fault(path, f"this is no .npy file ({error})", "Write it by numpy.save") from None
+        reason = f"this is not a .npy file ({error})"
+        raise fault(path, reason, "Write it with numpy.save") from None
     if len(shape) != 2 or dtype.kind != "f" or dtype.itemsize not in (4, 8) or is_fortran:
         content = (
             f"an array of shape {shape} and type {dtype}{' in Fortran order' if is_fortran else ''}"

@@ -125,7 +125,7 @@ class ClassPrices:
     def __call__(self, part: RowPart) -> tuple[np.ndarray, np.ndarray]:
         codes = part.codes
         if codes is None:
-            raise ValueError("The rows have no class codes, and prices of classes need them.")
+            raise ValueError("Penalties per class need rows with class codes.")
         box = np.where(codes >= 0, self.price[np.maximum(codes, 0)], 0.0)
         if part.weight is not None:
             box = box * part.weight

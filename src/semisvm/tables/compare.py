@@ -335,8 +335,8 @@ def compare_on(
     for name in methods:
         if name == "auto":
             raise DataError(
-                "'auto' is no method but a choice among all of them: leave `method` out to compare"
-                " them."
+                "'auto' is not a method but a choice among methods: leave `method` out to compare"
+                " all of them."
             )
         find_method(name)
     views = training.views()

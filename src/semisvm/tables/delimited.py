@@ -262,7 +262,7 @@ def open_delimited(path: str | Path, *, delimiter: str | None = None) -> Delimit
         del given[0]
     if not given:
         raise fault(
-            path, "nothing but blank lines", "Write the table again, or point to another file"
+            path, "the file has only blank lines", "Write the table again, or point to another file"
         )
     place = given[0]
     first_row = lines[place + 1] if len(lines) > place + 1 else ""
@@ -294,7 +294,7 @@ def require_names(path: Path, names: Sequence[str], line: int) -> None:
     """Refuse a header that names not all columns, or none of them, or two in the same way."""
     if all(parse_number(name) is not None for name in names):
         remedy = "Add a header line that names the columns"
-        raise fault(path, "numbers where the column names belong", remedy, line=line)
+        raise fault(path, "there are numbers in place of column names", remedy, line=line)
     if "" in names:
         remedy = "Name it, or leave the column out (in pandas: index=False)"
         raise fault(path, f"column {names.index('') + 1} has no name", remedy, line=line)

@@ -272,9 +272,9 @@ def fit_folder(
         settings = replace(settings, kernel="linear")
     if settings.kernel != "linear" and chosen in (AUTO, USES_UNLABELED):
         raise DataError(
-            "A machine of all rows of a folder has a linear kernel, and `kernel` is"
+            "An SVM of all rows of a folder needs a linear kernel, but `kernel` is"
             f" {settings.kernel!r}. Leave it out, or set `method` to autosvc or preference,"
-            " which learn from a sample, or give the files one by one if they fit into memory."
+            " which learn from a sample, or pass the files one by one if they fit into memory."
         )
     stages = partial(FolderStages, uses_all_rows=chosen in (AUTO, *STREAMED))
     model = fit_model(training, settings, method=method, make_stages=stages, **options)

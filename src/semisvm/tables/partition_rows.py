@@ -178,7 +178,7 @@ def _connect(distributed: Any, address: str) -> Any:
         ) from None
     except ValueError as error:
         raise DataError(
-            f"{address!r} is no address of a Dask scheduler ({error}). Write tcp://HOST:8786."
+            f"{address!r} is not the address of a Dask scheduler ({error}). Write tcp://HOST:8786."
         ) from None
 
 
@@ -371,8 +371,8 @@ def _classes(spelled: Any) -> dict[str, np.ndarray]:
     if len(labels.classes) > 1000:
         example = shorten(spelled.categories[0])
         raise ValueError(
-            f"The target has {len(labels.classes)} different values, such as {example}: is it a"
-            " class?"
+            f"The target has {len(labels.classes)} different values, such as {example}, which is"
+            " too many for classes. Pass the column of the classes."
         )
     kind = np.int8 if len(labels.classes) <= 127 else np.int16
     return {"classes": labels.classes, "codes": labels.codes.astype(kind)[spelled.codes]}

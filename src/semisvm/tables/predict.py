@@ -90,7 +90,7 @@ def predict_file(
         rows.require(name)
         if name in PREDICTED:
             raise fault(
-                path, f"a column {name!r} can't be kept beside the prediction's own", "Rename it"
+                path, f"the column {name!r} has the name of a column that is added", "Rename it"
             )
     count = np.zeros(len(model.classes.names), dtype=np.int64)
     n_above = n_rows = 0

@@ -184,8 +184,7 @@ def _read_image_size(
     match = re.fullmatch(r"(\d{1,4})x(\d{1,4})(x3)?(?::(.+))?", image.strip())
     if match is None:
         raise ValueError(
-            f"`image` is the size of a picture such as 8x8 (width x height) or 32x32x3, and"
-            f" {image!r} is none."
+            f"`image` must be a size such as '8x8' (width x height) or '32x32x3', got {image!r}."
         )
     width, height = int(match[1]), int(match[2])
     shape = (height, width, 3) if match[3] else (height, width)
@@ -199,9 +198,9 @@ def _read_image_size(
     if not size or len(columns) != size:
         which = f"whose name begins with {prefix!r}" if prefix else "in the table"
         raise ValueError(
-            f"A picture of {image} takes {size:,} columns of numbers, and there are"
-            f" {len(columns):,} {which}. Name those that are pixels by the beginning of their name:"
-            f" {match[1]}x{match[2]}{match[3] or ''}:pixel, for example."
+            f"An image of {image} needs {size:,} columns of numbers, but there are"
+            f" {len(columns):,} {which}. Pass the prefix of the names of the columns of pixels,"
+            f" for example {match[1]}x{match[2]}{match[3] or ''}:pixel."
         )
     return shape, columns
 
@@ -253,7 +252,7 @@ def _read_image_file(text: str, folder: Path) -> bytes:
     with path.open("rb") as stream:
         start = stream.read(16)
         if image_type(start) is None:
-            raise ValueError("the file is no PNG, JPEG, GIF or WebP image")
+            raise ValueError("the file is not a PNG, JPEG, GIF or WebP image")
         return start + stream.read()
 
 
@@ -272,7 +271,7 @@ def data_url(content: bytes) -> str:
     """Return an image as text that a page can hold; ValueError where it is no image."""
     kind = image_type(content)
     if kind is None:
-        raise ValueError("it is no PNG, JPEG, GIF or WebP image")
+        raise ValueError("it is not a PNG, JPEG, GIF or WebP image")
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 

@@ -96,12 +96,12 @@ class AutoSVC(
         labels, a sample of those is learned from, with a warning. Memory and time grow with the
         square and the cube of it. The kernels of a table's columns are made from a third of it, or
         from twice the labeled rows where that is more, unless graphs carry most of their weight.
-    members : list of (name, classifier) or (name, classifier, belief), default=None
+    members : list of (name, classifier) or (name, classifier, weight), default=None
         Classifiers with `fit` and `predict_proba` that join the average, for example gradient
         boosting, or a pre-trained model. They are fitted on the labeled rows as they were given,
         five folds of labels left out one after the other; one in
-        :class:`sklearn.frozen.FrozenEstimator` is taken as it is. The belief says how much a member
-        counts before labels speak: 1, the default, as much as each family of ours.
+        :class:`sklearn.frozen.FrozenEstimator` is used as it is. The weight is that of the member
+        before labels are looked at; each built-in family has 1, which is the default.
     min_precision, min_recall : float or dict {class: float}, default=None
         The precision and recall to keep: those of the second of two classes, or of each of several
         against the rest. The threshold is chosen on scores that have not seen the labels of their

@@ -275,8 +275,8 @@ def whitened_components(
     values, vectors = largest_eigenpairs(weighted, n_components, device)
     if not len(values):  # what LAPACK returns where rounding leaves nothing
         raise ValueError(
-            f"The weights of rows differ too much to be computed with, from {mass.min():.3g} to"
-            f" {mass.max():.3g}."
+            f"sample_weight ranges from {mass.min():.3g} to {mass.max():.3g}, which is too wide to"
+            " compute with. Use weights that differ less."
         )
     is_real = values > SMALLEST_VALUE * max(float(values[0]), 0.0)
     is_real[0] = True

@@ -44,18 +44,18 @@ def read_members(members: Any, classes: np.ndarray) -> list[OutsideMember]:
         parts = tuple(entry) if isinstance(entry, list | tuple) else ()
         if not (len(parts) in (2, 3) and isinstance(parts[0], str) and parts[0]):
             raise ValueError(
-                "members must hold (name, classifier) or (name, classifier, belief), such as"
+                "members must hold (name, classifier) or (name, classifier, weight), such as"
                 f" ('boosting', HistGradientBoostingClassifier(), 1.0); got {entry!r}."
             )
         name, classifier, belief = parts if len(parts) == 3 else (*parts, 1.0)
         if not (isinstance(belief, int | float) and 0 < belief < np.inf):
             raise ValueError(
-                f"The belief in the member {name!r} must be a positive number, got {belief!r}."
+                f"The weight of the member {name!r} must be a positive number, got {belief!r}."
             )
         if not (hasattr(classifier, "fit") and hasattr(classifier, "predict_proba")):
             raise ValueError(
-                f"The member {name!r} must have fit and predict_proba, and"
-                f" {type(classifier).__name__} lacks one: put it into"
+                f"The member {name!r} must have fit and predict_proba, but"
+                f" {type(classifier).__name__} does not: wrap it in"
                 " sklearn.calibration.CalibratedClassifierCV."
             )
         if any(other.name == name for other in read):

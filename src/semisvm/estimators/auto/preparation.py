@@ -35,10 +35,10 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         if reset:
             estimator._input = TEXTS
         elif estimator._input != TEXTS:
-            raise ValueError(f"{name} was fitted on rows of columns, and is given strings.")
+            raise ValueError(f"{name} was fitted on columns, but X holds strings.")
         return np.array([cell if isinstance(cell, str) else "" for cell in X], dtype=object)
     if not reset and estimator._input == TEXTS:
-        raise ValueError(f"{name} was fitted on strings, and is given {type(X).__name__}.")
+        raise ValueError(f"{name} was fitted on strings, but X is a {type(X).__name__}.")
     if reset and estimator.columns == "auto" and not isinstance(X, Columns) and not is_frame(X):
         finite = True if is_sparse_matrix(X) else "allow-nan"
         how: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "ensure_all_finite": finite}

@@ -65,7 +65,7 @@ def read_positives(y: Any, *, unlabeled: Any, n_rows: int | None, negative: Any 
         )
     if labels.n_classes == 2:
         if negative is not None and negative not in names:
-            raise ValueError(f"negative={negative!r} is no label of y, which has {names}.")
+            raise ValueError(f"negative={negative!r} is not a label of y, which has {names}.")
         if negative is not None and negative == names[1]:
             return Labels(
                 labels.classes[::-1].copy(),
@@ -75,8 +75,7 @@ def read_positives(y: Any, *, unlabeled: Any, n_rows: int | None, negative: Any 
     name = _name_of_others(names[0], unlabeled) if negative is None else negative
     if name == names[0] or isinstance(name, str) != isinstance(names[0], str):
         raise ValueError(
-            f"negative={name!r} can't stand beside the positive label {names[0]!r}: pass another"
-            " label of its type."
+            f"negative={name!r} must differ from the positive label {names[0]!r} and have its type."
         )
     kind = labels.classes.dtype if labels.classes.dtype.kind == "O" else None
     return Labels(
@@ -95,8 +94,8 @@ def _name_of_others(positive: Any, marker: Any) -> Any:
     free = [name for name in (0, -1) if name not in (positive, marker)]
     if not free:
         raise ValueError(
-            f"The positive label is {positive!r}, and rows that are not positive need a name too:"
-            " pass negative=1, say."
+            f"The positive label is {positive!r}, and there is no default label for the other rows:"
+            " pass one as `negative`, for example negative=1."
         )
     return type(positive)(free[0])
 

@@ -363,7 +363,7 @@ class PreferenceClassifier(
     def _only(self, name: str, of_all: str) -> Any:
         check_is_fitted(self)
         if len(self.classes_) > 2:
-            raise AttributeError(f"{name} is there with two classes only: see {of_all}.")
+            raise AttributeError(f"{name} is only available with two classes: use {of_all}.")
         return getattr(self, of_all)[0]
 
     def decision_function(self, X: Any) -> np.ndarray:
