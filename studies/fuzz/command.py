@@ -2,8 +2,8 @@
 words and files.
 
 A recipe is a table with some mutations and a sequence of commands on it. Every command ends with 0,
-1, 2 or 3, without a traceback and without blaming itself; 0 means that its output is there and
-complete, 2 or 3 that nothing was written; no input changes; no score that is written is anything
+1, 2 or 4, without a traceback and without blaming itself; 0 means that its output is there and
+complete, 2 that nothing was written; no input changes; no score that is written is anything
 but a finite number.
 """
 

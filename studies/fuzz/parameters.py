@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from semisvm import PreferenceClassifier
-from semisvm.estimators import METHODS
+from semisvm.estimators import METHODS, SVCCV, PreferenceClassifier
 from semisvm.estimators.preference.paper import PaperPreferenceSVC
 from semisvm.sklearn_private import Interval, StrOptions
 
@@ -61,6 +60,7 @@ ESTIMATORS = {
         if method.estimator_class is not None
     },
     "PreferenceClassifier": PreferenceClassifier,
+    "SVCCV": SVCCV,
     "PaperPreferenceSVC": PaperPreferenceSVC,
 }
 

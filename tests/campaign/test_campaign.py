@@ -408,6 +408,20 @@ def test_answers_of_dont_know_alone_prove_nothing(options, dont_know):
     assert not any(line.is_certified or line.is_known for line in verdict.table)
 
 
+@pytest.mark.parametrize("claim", ["pool", "new rows"])
+@pytest.mark.parametrize("options", [{"min_recall": 0.8}, {"min_f": 0.8}], ids=str)
+def test_where_no_positive_is_found_no_recall_is_certified(options, claim):
+    """Every threshold keeps a recall of nothing: that is no certificate, after any number of
+    labels.
+    """
+    campaign = Campaign(np.linspace(-1, 1, 60), claim=claim, seed="12", **options)
+    while rows := campaign.draw(10):
+        campaign.tell(rows, [0] * len(rows))
+        verdict = campaign.verdict()
+        assert not verdict.certified
+        assert not any(line.is_certified or line.is_known for line in verdict.table)
+
+
 # ---- replay ----
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from command_line import run_command
+from command_line import write_rows as write_table
 from semisvm import load
 from semisvm.cli.options import SHARE
 from semisvm.cli.screen import Screen
@@ -281,3 +282,27 @@ def test_fit_says_when_it_has_to_compile(tmp_path, capsys, monkeypatch):
     assert "Compiling once" not in run_command(capsys, *words, tmp_path / "m.skops").err
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "empty"))
     assert "Compiling once" in run_command(capsys, *words, tmp_path / "m.skops").err
+
+
+def test_a_held_out_certificate_says_everywhere_that_the_best_of_several_is_not_covered(
+    tmp_path, capsys
+):
+    data = write_table(tmp_path / "t.csv", n=600, share_labeled=0.9)
+    asked = ["--min-precision", "0.7", "--confidence", "0.9", "--details"]
+    out = ["--out", tmp_path / "m.skops", "--report", tmp_path / "r.html"]
+    words = ["fit", data, "--target", "y", "--method", "preference", *asked, *out]
+    done = run_command(capsys, *words)
+    assert done.code == 0, done.err
+    first, _, details = done.out.partition("Columns")
+    assert "This is a promise" in first
+    assert "the best of several fits is not covered" in " ".join(first.split())
+    assert "for a single certificate. The best of several" in " ".join(details.split())
+    page = (tmp_path / "r.html").read_text()
+    assert "the best of several fits is not covered" in page
+    assert "for a single certificate. The best of several" in page
+    model = load(tmp_path / "m.skops")
+    assert "the best of several fits is not covered" in model._repr_html_()
+    [point] = model.summary.operating_points.values()
+    assert "does not cover the best of several" in repr(point)
+    for shown in (str(point), point._repr_html_()):
+        assert "for a single certificate. The best of several" in shown.replace("&#x27;", "'")

@@ -2,6 +2,7 @@
 memory.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 from command_line import COMMAND, run_command, write_rows
 from semisvm.cli import LEAST_ADDRESS_SPACE, lacks_memory
+from semisvm.cli.commands import run
 from semisvm.tables import files
 
 
@@ -162,6 +164,21 @@ def test_a_full_disk_behind_stdout_ends_with_code_2_and_a_full_stderr_with_the_s
             [*COMMAND, "predict", "no", "no", "--out", "x.csv"], stderr=full, check=False
         )
         assert done.returncode == 2
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_progress_that_can_not_be_printed_stops_no_fit(tmp_path, monkeypatch):
+    monkeypatch.setattr("semisvm.cli.screen.PATIENCE", 0)
+    write_rows(tmp_path / "t.csv")
+    words = ["fit", tmp_path / "t.csv", "--target", "y", "--method", "supervised"]
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        code = run([str(word) for word in [*words, "--out", tmp_path / "m.skops"]])
+        monkeypatch.undo()
+        with contextlib.suppress(OSError):
+            full.close()
+    assert code == 0
+    assert (tmp_path / "m.skops").exists()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not keep to such a limit")

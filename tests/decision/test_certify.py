@@ -383,3 +383,4 @@ def test_the_best_of_ten_splits_has_ten_times_the_risk_and_the_certificate_says_
     assert point.status == "certified"
     assert "for a single certificate" in str(point)
     assert "their risks add up" in str(point)
+    assert "a single certificate, which does not cover the best of several" in repr(point)

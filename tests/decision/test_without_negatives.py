@@ -161,6 +161,7 @@ def test_a_certified_point_promises_lower_bounds_and_no_more():
     assert point.precision.low == 0.1 * point.lift.low
     assert point.precision.high == 1.0
     assert "recall is at least 0.8" in str(point)
+    assert "for a single certificate. The best of several" in str(point)
     assert "random sample of all positives" in str(point)
 
 

@@ -402,3 +402,13 @@ def test_a_device_chooses_as_the_cpu_does(other_device):
     there = SVCCV([0.1, 10.0], device=other_device, **settings).fit(X, y)
     assert (there.C_, there.gamma_) == (on_cpu.C_, on_cpu.gamma_)
     assert_allclose(there.scores_, on_cpu.scores_, atol=1e-2)
+
+
+def test_costs_whose_squares_are_infinite_warn_of_nothing():
+    """Their mean is finite, and the standard deviation over folds is not."""
+    X, y = rows_and_labels(n=60, n_labeled=60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        model = SVCCV([1.0], gammas=[0.1], cv=3, costs={0: 1e300, 1: 1e300}).fit(X, y)
+    assert np.isfinite(model.cv_results_["mean_test_score"]).all()
+    assert np.isinf(model.cv_results_["std_test_score"]).all()

@@ -26,7 +26,18 @@ from semisvm.tables.summary import (
 )
 
 # What pages went wrong on before stands here, so that few examples find it again.
-NASTY = [HOSTILE, "\x00", "\x0b", "\ud800", "\U0001fffe", "inf", "supervised", "with unlabeled"]
+NASTY = [
+    HOSTILE,
+    "\x00",
+    "\x0b",
+    "\ud800",
+    "\ufffe",
+    "\U0001fffe",
+    "\ufdd0",
+    "inf",
+    "supervised",
+    "with unlabeled",
+]
 any_character = st.characters(exclude_categories=())  # half surrogate pairs too
 texts = st.text(any_character, max_size=8) | st.sampled_from(NASTY)
 counts = st.integers(0, 10**6)

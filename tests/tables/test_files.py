@@ -355,3 +355,13 @@ def test_a_regular_expression_in_a_tampered_model_does_not_run_for_ever(tmp_path
     )
     with pytest.raises(DataError, match="searches texts for"):
         semisvm.load(path)
+
+
+def test_a_tampered_model_that_divides_a_column_by_0_is_damaged(tmp_path):
+    """No cell of the rows to predict is at fault then, and none is named."""
+    fitted = fit_model(training(200), Settings("linear"), method="supervised")
+    fitted.encoder.views_.scaler.scale_[0] = 0
+    path = tmp_path / "m.skops"
+    path.write_bytes(to_bytes(fitted))
+    with pytest.raises(DataError, match="the model file is damaged: it divides a column by 0"):
+        semisvm.load(path)

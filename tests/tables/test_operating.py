@@ -3,6 +3,7 @@ honest probabilities.
 """
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.calibration import CalibratedClassifierCV
@@ -15,12 +16,15 @@ from semisvm.decision.operating_point import scores_beyond
 from semisvm.decision.target import OTHER_RATE
 from semisvm.model_selection.calibration import usual_range
 from semisvm.model_selection.thresholds import balance, fit_probability
+from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 from semisvm.tables.operating import (
     chance_kept,
     place_thresholds,
     undo_beyond,
 )
+from semisvm.tables.read_training import read_training
+from semisvm.tables.sentences import first_screen
 
 CLASSES = ("no", "yes")
 
@@ -192,3 +196,19 @@ def test_without_outliers_the_probabilities_are_platts():
     low, high = usual_range(scores, sign, weight)
     assert low < scores.min()
     assert high > scores.max()
+
+
+def test_a_machine_that_calls_every_row_the_same_is_of_no_use_and_has_no_probabilities(tmp_path):
+    """Its out-of-fold scores are -1 up to rounding, which a sigmoid would turn into 0 and 1."""
+    rng = np.random.default_rng(3)
+    is_positive = rng.random(500) < 0.2
+    frame = pd.DataFrame(rng.normal(size=(500, 4)) + 0.6 * is_positive[:, None], columns=[*"abcd"])
+    frame.loc[np.flatnonzero(~is_positive)[0], [*"abcd"]] = 40.0  # one row far out
+    frame["y"] = np.where(np.arange(500) < 300, np.where(is_positive, "yes", "no"), "")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    training = read_training([tmp_path / "t.csv"], "y")
+    model = fit_model(training, Settings("linear"), method="supervised")
+    assert model.probability is None
+    first = first_screen(model.summary)
+    assert first.is_useless
+    assert "it gives all rows the same score, up to rounding" in first.lines[0]

@@ -117,12 +117,13 @@ class RecallThresholds(SetProcedure):
 
     def _line(self, k: int, strictest: int | None, with_forecasts: bool) -> ThresholdEvidence:
         planned = self._plan.thresholds[k]
-        is_certified = k < self._n_passed or k == strictest
+        has_passed = k < self._n_passed or k == strictest
+        is_certified = has_passed and strictest is not None  # not while no positive row is found
         n_read, log_evidence = self._evidence_at(k)
         forecast = None
         if is_certified:
             forecast = 0
-        elif with_forecasts:
+        elif with_forecasts and not has_passed:
             forecast = self._forecast(k)
         return ThresholdEvidence(
             threshold=planned.threshold,

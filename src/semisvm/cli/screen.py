@@ -11,7 +11,7 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -60,11 +60,15 @@ class Screen:
 
     def say(self, words: str) -> None:
         """Print a sentence for people; to stderr if stdout is for JSON."""
-        click.echo(words, err=self.as_json)
+        if self.as_json:
+            self.warn(words)
+        else:
+            click.echo(words)
 
     def warn(self, words: str) -> None:
-        """Print a sentence to stderr."""
-        click.echo(words, err=True)
+        """Print a sentence to stderr; one that can't be printed, on a full disk, stops nothing."""
+        with suppress(OSError):
+            click.echo(words, err=True)
 
     @contextmanager
     def working(self) -> Iterator[Screen]:
@@ -88,7 +92,7 @@ class Screen:
             self._draw(what, done, total, unit)
         elif now - self.spoke >= BETWEEN_LINES:
             self.spoke = now
-            click.echo(f"{what}: {self._count(done, total, unit)}", err=True)
+            self.warn(f"{what}: {self._count(done, total, unit)}")
 
     def _count(self, done: int | None, total: int | None, unit: str) -> str:
         """How far it is, and since when."""

@@ -96,8 +96,8 @@ _CAUTION = {
     ),
     Evidence.CERTIFIED: (
         "The promise holds with probability {:.0%} over the draw of the certificate's rows, for a"
-        " single certificate. If several were asked of these labels, also by other splits or"
-        " settings, their risks add up: nothing here counts them."
+        " single certificate. The best of several, by other splits, seeds or settings on these"
+        " labels, is not covered: their risks add up, and nothing here counts them."
     ),
     Evidence.SAMPLED: (
         "The promise holds with probability {:.0%} over the random draw of the rows to label."
@@ -372,6 +372,8 @@ class OperatingPoint:
     def __repr__(self) -> str:
         lines = self.summary().splitlines()[:LINES_OF_REPR]
         words = "; ".join(" ".join(line.rstrip(".").split()) for line in lines)
+        if self.status == "certified" and self.sampling is None:
+            words += "; a single certificate, which does not cover the best of several"
         return f"<{type(self).__name__}: {words}>"
 
     def _repr_html_(self) -> str:
@@ -638,6 +640,8 @@ def _lines_without_negatives(point: OperatingPoint, known: PositiveUnlabeledEvid
     lines.append("  " + _about_precision(point, known))
     if point.reason:
         lines.append("  " + point.reason)
+    if point.level.is_promise:
+        lines.append("  " + point.caution)
     return [*lines, "  " + ASSUMPTION]
 
 

@@ -633,12 +633,14 @@ def _as_cv_results(Cs: np.ndarray, gammas: list[Any], scores: np.ndarray) -> dic
     ]
     by_cell = scores.reshape(len(params), -1)
     mean = by_cell.mean(axis=1)
+    with np.errstate(over="ignore"):  # infinite for costs whose squares are
+        spread = by_cell.std(axis=1)
     rank = np.where(np.isnan(mean), -np.inf, mean)
     results: dict[str, Any] = {
         "params": params,
         "param_C": np.array([cell["C"] for cell in params]),
         "mean_test_score": mean,
-        "std_test_score": by_cell.std(axis=1),
+        "std_test_score": spread,
         "rank_test_score": 1 + (rank[None, :] > rank[:, None]).sum(axis=1),
     }
     if has_gamma:

@@ -54,8 +54,14 @@ MOST_LISTED = 400  # rounds
 MOST_DRAWN = 8  # numbers of rounds
 MOST_COLUMNS = 8
 MOST_FEATURES = 500
-# Control characters, and half surrogate pairs, which UTF-8 does not have.
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+# Control characters; half surrogate pairs, which UTF-8 does not have; and what Unicode keeps for no
+# character, such as the last two places of each of its 17 planes.
+_NO_CHARACTERS = "".join(
+    chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF)
+)
+_FORBIDDEN = re.compile(
+    f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{_NO_CHARACTERS}]"
+)
 
 
 def write_page(

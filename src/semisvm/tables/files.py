@@ -159,7 +159,7 @@ def load(path: str | Path) -> Any:
             return loaded
         from semisvm.tables.model import Model
 
-        _check_patterns(path, loaded)
+        _check_parts(path, loaded)
         return Model(**loaded, summary=FitSummary.from_json(summary))
     except DataError:
         raise
@@ -357,8 +357,10 @@ def _check_array(path: Path, stream: IO[bytes], entry: zipfile.ZipInfo) -> None:
         raise fault(path, f"the model file is damaged: {reason}", "Copy it again, or fit again")
 
 
-def _check_patterns(path: Path, loaded: Any) -> None:
-    """Refuse a model of a table that searches texts for patterns of somebody else."""
+def _check_parts(path: Path, loaded: Any) -> None:
+    """Refuse a model of a table that searches texts for patterns of somebody else, or that divides
+    by 0.
+    """
     from semisvm.columns.cells import TERM
 
     pending = [loaded]
@@ -378,6 +380,10 @@ def _check_patterns(path: Path, loaded: Any) -> None:
             if pattern not in (TERM, SKLEARNS_PATTERN):
                 reason = f"it searches texts for {pattern!r}, which semisvm fit does not"
                 raise fault(path, reason, "Don't use it, unless you know who made it and why")
+            scale = vars(part).get("scale_")
+            if scale is not None and not np.all(np.asarray(scale) > 0):
+                reason = "the model file is damaged: it divides a column by 0"
+                raise fault(path, reason, "Copy it again, or fit again")
 
 
 def _digest(archive: zipfile.ZipFile) -> str:

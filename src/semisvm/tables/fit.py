@@ -81,6 +81,7 @@ from semisvm.tables.sentences import (
     NO_CERTIFICATE,
     REFUSED,
     SAID_OF_MANY_ROWS,
+    SAME_SCORES,
     UNUSED,
 )
 from semisvm.tables.summary import (
@@ -96,6 +97,7 @@ from semisvm.tables.summary import (
 from semisvm.tables.training import RowForms, Training, draw_rows, take_rows
 
 AUTO, FOR_TARGETS = "auto", "preference"
+ROUNDING = 1e-6  # of the largest score: what scores differ by that should be equal
 LARGE_TABLE = 5_000  # rows, beyond which fewer are in kernels of all rows:
 MOST_IN_KERNELS_OF_MANY = 2_000
 PREFERRED = "AutoSVC"  # what "auto" takes unless another is better by more than two standard errors
@@ -550,13 +552,18 @@ def _with_held_out_points(
     samples = {}
     chances = {}
     probability = None
+    notes = model.summary.notes
     for k, (name, scores, sign) in enumerate(scores_per_class(trial.scores, codes, classes)):
         unlabeled = np.empty(0) if columns is None else columns[:, k]
         if len(classes) == 2:
+            is_constant = np.std(scores) <= ROUNDING * np.abs(scores).max()
             scores = scores_beyond(scores, threshold)
             unlabeled = scores_beyond(unlabeled, threshold)
-            probability = fit_probability(scores, sign)
-            chances = _chance(points[name], name, scores, sign, settings.seed)
+            if is_constant:
+                notes += (SAME_SCORES,)
+            else:
+                probability = fit_probability(scores, sign)
+                chances = _chance(points[name], name, scores, sign, settings.seed)
         samples[name] = sample_scores(
             scores, sign, trial.points[name].level, unlabeled, training.n_unlabeled
         )
@@ -569,7 +576,12 @@ def _with_held_out_points(
         uses_unlabeled=trial.name != BASELINE,
     )
     summary = replace(
-        model.summary, operating_points=points, audits=audits, scores=samples, chances=chances
+        model.summary,
+        operating_points=points,
+        audits=audits,
+        scores=samples,
+        chances=chances,
+        notes=notes,
     )
     return replace(model, summary=summary, threshold=threshold, probability=probability)
 

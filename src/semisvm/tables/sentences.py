@@ -193,7 +193,7 @@ def verdict(point: OperatingPoint | None) -> Verdict:
             status,
             headline.format(point.asked[:1].lower() + point.asked[1:]),
             f"{ASSUMED} {point.reason}".strip(),
-            f"Measured on {rows}. {caution}".strip(),
+            f"Measured on {rows}. {point.caution}",
             f"{CHECK} {PROVE}",
         )
     sentence = point.reason
@@ -515,6 +515,10 @@ REFUSED = (
     "No certificate is given: it would rest on labeled rows that do not look like a random sample."
     " If you know that they are one, say so (`trust_labels`)."
 )
+SAME_SCORES = (
+    "Out-of-fold scores are the same for all rows, up to rounding: the machine calls every row the"
+    " more frequent class. Let it tune its parameters, raise C, or say what errors cost."
+)
 INSISTED = (
     "The certificate was asked for all the same. It rests on your word that the labeled rows are a"
     " random sample of the pool, which the check contradicts."
@@ -635,6 +639,8 @@ def _why_useless(summary: FitSummary, name: str, point: OperatingPoint) -> str:
         and not _ranks(np.array(sample.labeled, dtype=float), np.array(sample.sign))
     ):
         why = "the labels can't tell it from guessing"
+    elif SAME_SCORES in summary.notes:
+        why = "it gives all rows the same score, up to rounding"
     else:
         return ""
     remedy = f"label more rows of {name}, or ask for less"
@@ -677,11 +683,12 @@ def _found(point: OperatingPoint, name: str) -> str:
 def _sure(summary: FitSummary, name: str, point: OperatingPoint) -> str:
     if point.status == "certified":
         about = "new rows like the labeled ones"
+        limits = " It is for one fit: the best of several fits is not covered."
         if point.sampling is not None:
             about = "the rows it was proved on"
-        return (
-            f"This is a promise: it holds for {about} with {percent(point.confidence)} certainty."
-        )
+            limits = ""
+        certainty = f"{percent(point.confidence)} certainty"
+        return f"This is a promise: it holds for {about} with {certainty}.{limits}"
     if not point.target.is_constrained or not point.reached:
         return ""
     chance = summary.chances.get(name)
