@@ -7,7 +7,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from semisvm.columns import characters
 from semisvm.columns.characters import count_groups, fit_characters
-from semisvm.columns.views import make_views, make_views_of
+from semisvm.columns.views import make_views_of
 
 
 def some_texts(n=200):
@@ -50,6 +50,3 @@ def test_views_of_the_fit_are_those_that_are_made_again():
     again = views.of(texts)
     for name in ("words", "characters"):
         assert_allclose(ready[name].toarray(), again[name].toarray())
-    assert_array_equal(
-        make_views(texts).texts[""].characters.places, views.texts[""].characters.places
-    )

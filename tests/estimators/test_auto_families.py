@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from semisvm import AutoSVC, load, save
 from semisvm.columns.arrays import column_statistics, looks_like_a_table
-from semisvm.columns.views import make_views
+from semisvm.columns.views import make_views_of
 from semisvm.estimators.auto import members, trees
 from semisvm.estimators.auto.families import (
     explain_weights,
@@ -515,7 +515,7 @@ def test_more_than_two_classes():
 def test_missing_cells_are_marked_and_an_unseen_category_is_like_a_rare_one():
     frame, _, _ = mixed_table()
     rows = read_rows(AutoSVC(), frame, reset=True)
-    views = make_views(rows).of(rows)
+    views = make_views_of(rows)[1]
     assert views["standardized"].shape == (
         120,
         2 + 4,

@@ -13,7 +13,7 @@ from sklearn.datasets import make_moons
 
 from semisvm import AutoSVC
 from semisvm.device import resolve
-from semisvm.estimators.auto import geometry
+from semisvm.estimators.auto import geometry, library
 from semisvm.estimators.auto.geometry import (
     make_geometry,
     make_graph,
@@ -462,3 +462,22 @@ def test_structure_of_sparse_rows_does_not_depend_on_their_order(rng):
     assert one.belief_in_components == 1
     assert one.component_ratio == pytest.approx(other.component_ratio)
     assert one.link_ratios == pytest.approx(other.link_ratios)
+
+
+def test_a_brief_spectrum_keeps_the_sums_of_all_eigenvalues_and_of_their_squares(rng):
+    rows = rng.normal(size=(700, 900)) * np.linspace(3, 0.1, 900)
+    matrix = rows @ rows.T
+    exact = np.linalg.eigvalsh(matrix)
+    brief = library._brief_spectrum(matrix)
+    assert len(brief) < len(exact)
+    assert_allclose(brief.sum(), exact.sum(), rtol=1e-10)
+    assert_allclose(brief @ brief, exact @ exact, rtol=1e-3)  # as many are equal, rounded
+
+
+def test_scores_of_unlabeled_rows_are_kept_from_the_fit(rng):
+    X = rng.normal(size=(120, 3))
+    y = np.where(np.arange(120) < 20, np.arange(120) % 2, -1)
+    for max_rows in (3000, 60):
+        model = AutoSVC(max_rows=max_rows).fit(X, y)
+        assert np.isnan(model._unlabeled_scores[:20]).all()
+        assert_allclose(model._unlabeled_scores[20:], model.decision_function(X[20:]), atol=1e-9)

@@ -630,3 +630,4 @@ def test_products_of_sparse_rows_are_those_of_scipy_to_the_last_bit(monkeypatch,
     products = sources.sparse_products(X, Z)
     assert_array_equal(products, (X @ Z.T).toarray())
     assert_allclose(products, X.toarray() @ Z.toarray().T, atol=1e-12)
+    assert_array_equal(sources.sparse_products(X, X), (X @ X.T).toarray())

@@ -9,6 +9,7 @@ finalizer: without it the low bits of the last character alone would decide), an
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -31,7 +32,7 @@ class HashedCharacters:
 
     def transform(self, texts: np.ndarray) -> sparse.csr_matrix:
         """TF-IDF of texts, one column per place."""
-        return self.tfidf.transform(count_groups(texts)[:, self.places])
+        return self.tfidf.transform(count_groups(texts, self.places))
 
 
 def fit_characters(
@@ -53,16 +54,24 @@ def fit_characters(
     return HashedCharacters(places, tfidf), tfidf.transform(kept)
 
 
-def count_groups(texts: np.ndarray) -> sparse.csr_matrix:
-    """How often each text holds a group, (n, N_PLACES)."""
+def count_groups(texts: np.ndarray, places: np.ndarray | None = None) -> sparse.csr_matrix:
+    """How often each text holds a group, (n, N_PLACES), or (n, number of places) where only some
+    places are wanted.
+    """
+    column_of = None
+    n_columns = N_PLACES
+    if places is not None:
+        column_of = np.full(N_PLACES, -1, dtype=np.int32)
+        column_of[places] = np.arange(len(places))
+        n_columns = len(places)
     parts = [
-        _count_part(texts[start : start + TEXTS_AT_ONCE])
+        _count_part(texts[start : start + TEXTS_AT_ONCE], column_of, n_columns)
         for start in range(0, max(len(texts), 1), TEXTS_AT_ONCE)
     ]
     return sparse.vstack(parts, format="csr")
 
 
-def _count_part(texts: np.ndarray) -> sparse.csr_matrix:
+def _count_part(texts: np.ndarray, column_of: np.ndarray | None, n_columns: int) -> Any:
     spaced = [f" {' '.join(text.lower().split())} " for text in texts]
     code = np.frombuffer("".join(spaced).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     row = np.repeat(np.arange(len(texts)), [len(text) for text in spaced])
@@ -83,9 +92,15 @@ def _count_part(texts: np.ndarray) -> sparse.csr_matrix:
             rows.append(row[at])
         if size > 1:  # the last character of this group is inside of the next one
             inside = inside & ~is_space[size - 1 :][:n_groups]
-    place = np.concatenate(places)
+    column = np.concatenate(places)
+    of_row = np.concatenate(rows)
+    if column_of is not None:
+        column = column_of[column]
+        is_wanted = column >= 0
+        column = column[is_wanted]
+        of_row = of_row[is_wanted]
     counts = sparse.coo_matrix(
-        (np.ones(len(place)), (np.concatenate(rows), place)), shape=(len(texts), N_PLACES)
+        (np.ones(len(column)), (of_row, column)), shape=(len(texts), n_columns)
     )
     return counts.tocsr()  # adds up what is at one place
 

@@ -12,13 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from semisvm.columns.cells import LARGEST_NUMBER, Column
 from semisvm.columns.table import Columns, Schema, read_table, user_frame
 from semisvm.columns.views import (
-    LATENT,
-    LETTERS,
     MATRICES,
     MOST_QUANTILES,
     QUANTILES,
     STANDARD,
-    make_views,
+    make_matrix_of,
     plain_output,
 )
 from semisvm.errors import counted
@@ -94,24 +92,34 @@ class TableEncoder(DocumentationLinkMixin, TransformerMixin, BaseEstimator):
         self : object
             The fitted encoder.
         """
+        self.fit_encode(X)
+        return self
+
+    def fit_encode(self, X: Any) -> Any:
+        """Learn scales, categories and words, and return the rows as a matrix; texts are read once.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_rows, n_columns)
+            The rows, labeled and unlabeled.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_rows, n_encoded)
+            The encoded rows.
+        """
         if self.view not in MATRICES:
             raise ValueError(
                 f"There is no view {self.view!r}: choose standard, quantiles, letters or latent."
             )
         rows = self._read(X, reset=True)
         self.schema_ = rows.schema
-        self.views_ = make_views(
-            rows,
-            ranks=self.view == QUANTILES,
-            characters=self.view in (LETTERS, LATENT),
-            latent=self.view == LATENT,
-        )
-        matrix = self.views_.matrix(rows, self.view)
+        self.views_, matrix = make_matrix_of(rows, self.view)
         self.is_sparse_ = bool(
             is_sparse_matrix(matrix) and matrix.nnz < SPARSE_BELOW * np.prod(matrix.shape)
         )
         self.width_ = matrix.shape[1]
-        return self
+        return matrix if self.is_sparse_ else as_dense(matrix)
 
     def transform(self, X: Any) -> Any:
         """Encode rows.
@@ -196,6 +204,10 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):
 
     def __init__(self, *, view: str = STANDARD):
         self.view = view
+
+    def fit_encode(self, X: Any) -> Any:
+        """Learn the scales, and encode rows."""
+        return self.fit(X).encode(X)
 
     @plain_output
     def fit(self, X: Any, y: Any = None) -> MatrixEncoder:

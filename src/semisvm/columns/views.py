@@ -47,13 +47,32 @@ WEIGHT_OF_DATE_PARTS = 5**-0.5
 plain_output = config_context(transform_output="default")
 
 
+class Words(TfidfVectorizer):
+    """TF-IDF of words; its state, and so a model file, has the vocabulary as one string: an entry
+    for each word takes many times as long to write and to read.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        if "vocabulary_" in state:
+            state = state | {"vocabulary_": " ".join(self.get_feature_names_out())}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        terms = state.get("vocabulary_")
+        if isinstance(terms, str):
+            numbered = {term: number for number, term in enumerate(terms.split(" "))}
+            state = state | {"vocabulary_": numbered}
+        super().__setstate__(state)
+
+
 @dataclass(frozen=True)
 class TextViews:
     """How a text column becomes numbers; `characters` and `directions` (of words and characters
     together) are None where no view needs them.
     """
 
-    words: TfidfVectorizer
+    words: Words
     characters: HashedCharacters | None
     directions: TruncatedSVD | None
 
@@ -64,12 +83,8 @@ class TextViews:
             views["characters"] = self.characters.transform(texts)
         return views
 
-    def matrix(self, texts: np.ndarray, view: str) -> Any:
-        """One matrix, with rows of length 1."""
-        return self.joined(self.of(texts), view)
-
-    def joined(self, views: dict[str, Any], view: str) -> Any:
-        """The same, from the two parts."""
+    def matrix(self, views: dict[str, Any], view: str) -> Any:
+        """One matrix from the TF-IDF of words and of characters, with rows of length 1."""
         if view not in (LETTERS, LATENT):
             return views["words"]
         both = normalize(sparse.hstack([views["words"], views["characters"]], format="csr"))
@@ -125,16 +140,24 @@ class Views:
         return views
 
     @plain_output
-    def matrix(self, rows: Columns, view: str = STANDARD) -> np.ndarray | sparse.csr_matrix:
-        """All columns side by side; sparse where there are categories or text."""
+    def matrix(
+        self,
+        rows: Columns,
+        view: str = STANDARD,
+        ready: dict[str, dict[str, Any]] | None = None,
+    ) -> np.ndarray | sparse.csr_matrix:
+        """All columns side by side; sparse where there are categories or text, whose views may be
+        there already, by column.
+        """
+        ready = ready or {}
         standardized, quantile = self._numbers(rows)
         numbers = quantile if view == QUANTILES else standardized
         if self.encoder is None and not self.texts:
             return numbers
         parts = [sparse.csr_matrix(numbers), self._categories(rows)]
-        parts += [
-            self.texts[name].matrix(texts, view) for name, texts in rows.of_type("text").items()
-        ]
+        for name, texts in rows.of_type("text").items():
+            of_text = self.texts[name]
+            parts.append(of_text.matrix(ready.get(name) or of_text.of(texts), view))
         return sparse.hstack(parts, format="csr")
 
     def names(self, schema: Schema, view: str = STANDARD) -> list[str]:
@@ -180,11 +203,12 @@ class Views:
         return self.encoder.transform(rows.categories)
 
 
-def make_views(
-    rows: Any, *, ranks: bool = True, characters: bool = True, latent: bool = False
-) -> Views:
-    """Learn how a table, texts or points become numbers; the keywords name the views needed."""
-    return _learn_views(rows, ranks, characters, latent)[0]
+def make_matrix_of(rows: Columns, view: str) -> tuple[Views, np.ndarray | sparse.csr_matrix]:
+    """Learn how a table becomes one matrix, and make it; each text is read once."""
+    views, ready = _learn_views(
+        rows, ranks=view == QUANTILES, characters=view in (LETTERS, LATENT), latent=view == LATENT
+    )
+    return views, views.matrix(rows, view, ready)
 
 
 def make_views_of(rows: Any) -> tuple[Views, dict[str, Any]]:
@@ -222,8 +246,7 @@ def _learn_views(
             handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES
         ).fit(categories)
     learned = {
-        name: _text_views(cells, characters or latent, latent)
-        for name, cells in rows.of_type("text").items()
+        name: _text_views(cells, characters, latent) for name, cells in rows.of_type("text").items()
     }
     texts = {name: views for name, (views, _) in learned.items()}
     return (
@@ -244,7 +267,7 @@ def _text_views(
     ready = {"words": of_words, "characters": of_characters}
     if not latent:
         return views, ready
-    both = views.joined(ready, LETTERS)
+    both = views.matrix(ready, LETTERS)
     n_directions = min(N_LATENT, both.shape[0] - 1, both.shape[1] - 1)
     if n_directions < 2:
         return views, ready
@@ -262,10 +285,8 @@ def _learn_terms(learn: Callable[[np.ndarray, int, float, int], Any], texts: np.
     raise ValueError("No text holds a word: every string is empty.")
 
 
-def _learn_words(
-    texts: np.ndarray, least: int, most: float, n_terms: int
-) -> tuple[TfidfVectorizer, Any]:
-    vectorizer = TfidfVectorizer(
+def _learn_words(texts: np.ndarray, least: int, most: float, n_terms: int) -> tuple[Words, Any]:
+    vectorizer = Words(
         sublinear_tf=True,
         min_df=least,
         max_df=most,
@@ -274,7 +295,4 @@ def _learn_words(
         analyzer="word",
         token_pattern=TERM,
     )
-    matrix = vectorizer.fit_transform(texts)
-    # Plain numbers: a model file has one entry for each of NumPy's.
-    vectorizer.vocabulary_ = {term: int(number) for term, number in vectorizer.vocabulary_.items()}
-    return vectorizer, matrix
+    return vectorizer, vectorizer.fit_transform(texts)

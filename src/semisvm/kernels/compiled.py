@@ -249,8 +249,12 @@ def fill_csr(counter, X, indptr, indices, data):
 
 
 @partial(jit, fastmath=False)  # the sums of SciPy to the last bit
-def multiply_sparse(counter, data, indices, indptr, data_T, indices_T, indptr_T, products):
-    """products[i, j] += <x_i, z_j>, of rows x in CSR form and of rows z in CSC form, "_T"."""
+def multiply_sparse(
+    counter, data, indices, indptr, data_T, indices_T, indptr_T, products, is_lower
+):
+    """products[i, j] += <x_i, z_j>, of rows x in CSR form and of rows z in CSC form, "_T"; with
+    `is_lower` only for j <= i.
+    """
     n = products.shape[0]
     start = MULTIPLIED_ROWS * next_piece(counter)
     while start < n:
@@ -260,6 +264,8 @@ def multiply_sparse(counter, data, indices, indptr, data_T, indices_T, indptr_T,
                 x = data[k]
                 feature = indices[k]
                 for m in range(indptr_T[feature], indptr_T[feature + 1]):
+                    if is_lower and indices_T[m] > i:
+                        break
                     products[row, np.uint64(indices_T[m])] += x * data_T[m]
         start = MULTIPLIED_ROWS * next_piece(counter)
 

@@ -207,7 +207,7 @@ def sparse_products(X: sparse.csr_matrix, Z: sparse.csr_matrix) -> np.ndarray:
     """Return X Z' of sparse rows as a dense array, on every core where it is large.
 
     SciPy's product is sparse, which takes twice as long where few numbers of it are 0. Both add up
-    in the same order: they are equal to the last bit.
+    in the same order: they are equal to the last bit. Where X is Z, one half is the other's mirror.
     """
     columns = sparse.csc_matrix(Z)
     n_products = int(np.diff(columns.indptr)[X.indices].sum(dtype=np.int64))
@@ -222,7 +222,11 @@ def sparse_products(X: sparse.csr_matrix, Z: sparse.csr_matrix) -> np.ndarray:
         for rows in (X, columns)
         for array in (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int64))
     )
-    in_pieces(multiply_sparse, *arrays, products, most=-(-X.shape[0] // MULTIPLIED_ROWS))
+    is_symmetric = X is Z and bool(X.has_sorted_indices)
+    most = -(-X.shape[0] // MULTIPLIED_ROWS)
+    in_pieces(multiply_sparse, *arrays, products, is_symmetric, most=most)
+    if is_symmetric:
+        products += np.tril(products, -1).T
     return products
 
 

@@ -53,6 +53,7 @@ ABOUT_TRAINING_ROWS = (
     "out_of_fold_scores_",
     "calibration_scores_",
     "calibration_sign_",
+    "_unlabeled_scores",
 )
 # A file that unpacks to more than both limits is not a model: deflate packs the arrays of real
 # models 10 times at most, and small models may hold many zeros.
@@ -243,7 +244,9 @@ def to_bytes(model: Any) -> bytes:
     version = import_module("semisvm").__version__
     is_model = isinstance(model, Model)
     state = _state(model) if is_model else model
-    stream = io.BytesIO(skops_io.dumps(state, compression=zipfile.ZIP_DEFLATED))
+    # Most of a large model are floats, which more work hardly makes smaller.
+    content = skops_io.dumps(state, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
+    stream = io.BytesIO(content)
     manifest = {
         "format": FORMAT_VERSION,
         "kind": "model" if is_model else "estimator",

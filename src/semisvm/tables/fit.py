@@ -432,7 +432,11 @@ def measure_model(
     pool = None
     if training.n_unlabeled:
         unlabeled = draw_rows(np.flatnonzero(training.codes < 0), MOST_SCORES, settings.seed)
-        pool = score_rows(model.estimator, take_rows(X, unlabeled))
+        known = getattr(model.estimator, "_unlabeled_scores", None)
+        if known is None:
+            pool = score_rows(model.estimator, take_rows(X, unlabeled))
+        else:
+            pool = known[unlabeled]
     notes: list[str] = []
     if sets_own_threshold(method, model.estimator, settings):
         model = _with_own_points(model, pool, training.n_unlabeled, settings.seed)

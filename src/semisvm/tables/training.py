@@ -191,21 +191,21 @@ class RowForms:
         places = rows if self._kept is None else self._kept[rows]
         part = type(self)(take_rows(self.rows, places))
         part._encoders = {STANDARD: self.encoder()}
-        if STANDARD in self._forms:
-            part._forms = {STANDARD: take_rows(self._forms[STANDARD], places)}
+        part._forms = {STANDARD: take_rows(self._forms[STANDARD], places)}
         return part
 
     def encoder(self, view: str = STANDARD) -> Encoder:
-        """Return the encoder of a view, fitted to all rows."""
+        """Return the encoder of a view, fitted to all rows; what it gives is kept as a form."""
         if view not in self._encoders:
             kind = TableEncoder if isinstance(self.rows, Columns) else MatrixEncoder
-            self._encoders[view] = kind(view=view).fit(self.rows)
+            encoder = kind(view=view)
+            self._forms[view] = encoder.fit_encode(self.rows)
+            self._encoders[view] = encoder
         return self._encoders[view]
 
     def form(self, view: str = STANDARD) -> Any:
         """Return the rows in one view, encoded."""
-        if view not in self._forms:
-            self._forms[view] = self.encoder(view).encode(self.rows)
+        self.encoder(view)
         whole = self._forms[view]
         return whole if self._kept is None else take_rows(whole, self._kept)
 

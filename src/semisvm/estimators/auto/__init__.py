@@ -377,10 +377,12 @@ class AutoSVC(
             crossed, target, plan.measures[rows[target.position]], plan, (pool, pool_weight)
         )
         self._certify(plan, labels, (X, given), (crossed, target.Y), others)
-        codes = labels.codes.copy()
-        codes[rows[is_open]] = winning_codes(self._decide(fitted.scores))[is_open]
+        decided = self._decide(fitted.scores)[is_open]
+        self._unlabeled_scores = np.full((len(labels.codes), *decided.shape[1:]), np.nan)
+        self._unlabeled_scores[rows[is_open]] = decided
         if others is not None:
-            codes[beyond] = winning_codes(self._decide(others))
+            self._unlabeled_scores[beyond] = self._decide(others)
+        codes = np.where(labels.is_labeled, labels.codes, winning_codes(self._unlabeled_scores))
         self.transduction_ = labels.decode(codes)
         if self._has_target:
             warn_unless_reached(self.operating_points_)

@@ -40,6 +40,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.extmath import randomized_svd
 
 from semisvm.device import resolve
 from semisvm.estimators.auto.geometry import (
@@ -62,6 +63,7 @@ from semisvm.matrices import is_sparse_matrix
 # Ratios between which the kernels of components come into use, and graphs.
 COMPONENTS_FROM, COMPONENTS_FULLY = 1.1, 1.3
 LINKS_FROM, LINKS_FULLY = 1.02, 1.08
+MANY_EIGENVALUES, LARGEST_EIGENVALUES = 600, 50  # of texts: the others of many count as equal
 LINKS_MORE_FROM, LINKS_POWER = 1.1, 8  # graphs are believed in more above it, as a power
 
 
@@ -112,7 +114,8 @@ def find_structure(
     dealt = as_rows(_with_independent_columns(rows, rng), is_cosine=geometry.is_cosine)
     expected = _largest_component(dealt, geometry.is_cosine, device)
     component_ratio = largest / expected if expected > 0 else 1.0
-    covariance = _covariance_spectrum(geometry, products)
+    is_brief = n_compared is not None
+    covariance = _covariance_spectrum(geometry, products, is_brief)
     without = _random_lengths(covariance, geometry.n_rows, n_neighbors, rng, n_seen_from)
     return Structure(component_ratio, {k: without[k] / lengths[k] for k in n_neighbors})
 
@@ -141,9 +144,11 @@ def _with_independent_columns(rows: Any, rng: np.random.Generator) -> Any:
     return sparse.csr_matrix(dealt) if is_sparse_matrix(rows) else dealt.toarray()
 
 
-def _covariance_spectrum(geometry: Geometry, products: np.ndarray) -> np.ndarray:
+def _covariance_spectrum(
+    geometry: Geometry, products: np.ndarray, is_brief: bool = False
+) -> np.ndarray:
     """The eigenvalues of the rows' covariance, each row counted by its mass, from the smaller of
-    two matrices.
+    two matrices; if `is_brief` the largest of many, and equal ones instead of the others.
     """
     rows = geometry.rows
     mass = geometry.mass
@@ -152,8 +157,24 @@ def _covariance_spectrum(geometry: Geometry, products: np.ndarray) -> np.ndarray
         spectrum = np.linalg.eigvalsh((centered * mass[:, None]).T @ centered)
     else:
         root = np.sqrt(mass)
-        spectrum = np.linalg.eigvalsh(products * root * root[:, None])
+        weighted = products * root * root[:, None]
+        if is_brief and len(mass) > MANY_EIGENVALUES:
+            return _brief_spectrum(weighted) / geometry.total
+        spectrum = np.linalg.eigvalsh(weighted)
     return np.maximum(spectrum[::-1][: min(rows.shape)], 0) / geometry.total
+
+
+def _brief_spectrum(matrix: np.ndarray) -> np.ndarray:
+    """The largest eigenvalues of a matrix, and as many equal ones as keep the sums of all and of
+    all squares: the mean and the variance of distances between random rows follow from these.
+    """
+    largest = randomized_svd(matrix, LARGEST_EIGENVALUES, n_iter=2, random_state=0)[1]
+    rest = max(float(np.trace(matrix) - largest.sum()), 0.0)
+    rest_of_squares = float(np.vdot(matrix, matrix) - largest @ largest)
+    if rest_of_squares <= 0:
+        return largest
+    n_equal = min(max(1, round(rest**2 / rest_of_squares)), len(matrix) - len(largest))
+    return np.append(largest, np.full(n_equal, rest / n_equal))
 
 
 def _random_lengths(

@@ -226,6 +226,7 @@ class LatentDirections:
 def find_latent_directions(view: Any) -> LatentDirections:
     """Find the directions in which rows vary most."""
     n_directions = max(1, min(N_DIRECTIONS, min(view.shape) - 1))
+    view = view.astype(np.float32)  # half of the time, and of a model file
     directions = TruncatedSVD(n_directions, n_iter=SVD_ROUNDS, random_state=0)
     # Shares of the variance are computed on the way, and equal texts have none.
     with np.errstate(divide="ignore", invalid="ignore"):
