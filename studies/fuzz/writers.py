@@ -159,7 +159,8 @@ def _answer_both(recipe: Recipe) -> Verdict:
         for own, labels in zip(rows, (first, second), strict=True)
     ]
     by_command = {"save": (False, False), "tell": (True, True)}.get(recipe["kind"], (False, True))
-    tasks = [_answer(own, k, by_command[k]) for k, own in enumerate(answers)]
+    meet = recipe["kind"] == "save" and recipe["delay"] == 0
+    tasks = [_answer(own, k, by_command[k], meet) for k, own in enumerate(answers)]
     codes = _run_both(recipe, tasks)
     found = _judge_endings(recipe, codes, may_refuse=is_contradicted)
     if found is not None:
@@ -180,8 +181,12 @@ def _answer_both(recipe: Recipe) -> Verdict:
     return Verdict("done" if 2 not in codes else "refused")
 
 
-def _answer(answers: dict[int, str], number: int, by_command: bool) -> Callable[[], int]:
-    """Give the answers through the command and a CSV file, or in Python."""
+def _answer(
+    answers: dict[int, str], number: int, by_command: bool, meet: bool
+) -> Callable[[], int]:
+    """Give the answers through the command and a CSV file, or in Python; with `meet`, both programs
+    load the campaign before either saves it.
+    """
     import pandas as pd
 
     from semisvm import Campaign
@@ -198,6 +203,11 @@ def _answer(answers: dict[int, str], number: int, by_command: bool) -> Callable[
     def save() -> int:
         campaign = Campaign.load(STATE)
         time.sleep(0.002)
+        if meet:
+            Path(f"loaded{number}").touch()
+            deadline = time.monotonic() + 10
+            while not Path(f"loaded{1 - number}").exists() and time.monotonic() < deadline:
+                time.sleep(0.001)
         campaign.tell(list(answers), list(answers.values()))
         try:
             campaign.save(STATE)

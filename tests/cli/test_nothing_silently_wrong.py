@@ -214,7 +214,7 @@ def test_auto_is_not_compared_with_itself(tmp_path, capsys):
         capsys, "compare", write_rows(tmp_path / "t.csv"), "--target", "y", "--method", "auto"
     )
     assert done.code == 2
-    assert "leave --method out to compare them" in done.err
+    assert "leave --method out to compare all of them" in done.err
     assert "erhaps" not in done.err
 
 

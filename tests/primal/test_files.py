@@ -190,7 +190,7 @@ def test_a_file_that_is_no_array_or_ends_early_is_named(tmp_path):
     header_no_python = content.replace(b"'shape': (", b"'shape'= (")
     for damaged in (b"hello", header_unclosed, header_no_python):
         (tmp_path / "x.npy").write_bytes(damaged)
-        with pytest.raises(DataError, match=r"x\.npy: this is no \.npy file"):
+        with pytest.raises(DataError, match=r"x\.npy: this is not a \.npy file"):
             FileRows(tmp_path / "x.npy")
     (tmp_path / "y.npy").write_bytes(content[:-8])
     with pytest.raises(DataError, match="ends before its last row"):

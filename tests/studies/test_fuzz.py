@@ -203,13 +203,11 @@ def test_answers_that_a_second_writer_loses_are_seen(monkeypatch):
     plain = {"n_answers": 5, "n_shared": 0, "disagree": False, "delay": 0.0}
     plain |= {"kind": "save", "killed_after": None, "seed": 0}
     assert writers.check(plain).kind == "done"
-    # Where one of the two begins after the other has saved, its answer is a correction.
-    contradictory = plain | {"n_shared": 2, "disagree": True}
-    assert "refused" in {writers.check(contradictory | {"seed": seed}).kind for seed in range(10)}
+    assert writers.check(plain | {"n_shared": 2, "disagree": True}).kind == "refused"
     assert writers.check(plain | {"kind": "start"}).kind == "done"
     assert writers.check(plain | {"kind": "tell"}).kind == "done"
     monkeypatch.setattr("semisvm.campaign.file._merge", lambda *_: None)
-    assert "lost" in {writers.check(plain | {"seed": seed}).kind for seed in range(10)}
+    assert writers.check(plain).kind == "lost"
 
 
 def test_columns_in_another_form_are_compared(monkeypatch):

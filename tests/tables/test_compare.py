@@ -230,11 +230,11 @@ def test_views_to_try_are_learned_from_a_sample_of_many_rows(monkeypatch):
         abs(part.take(np.array([1, 4])).form("letters") - part.form("letters")[[1, 4]]).max() == 0
     )
     seen = []
-    fit = TableEncoder.fit
+    fit_encode = TableEncoder.fit_encode
     monkeypatch.setattr(
         TableEncoder,
-        "fit",
-        lambda self, X, y=None: seen.append((self.view, len(X))) or fit(self, X),
+        "fit_encode",
+        lambda self, X: seen.append((self.view, len(X))) or fit_encode(self, X),
     )
     monkeypatch.setattr(held_out, "MOST_LEARNED", 150)
     tune_settings(make_bench(rows.views(), rows.labels), Settings())
