@@ -214,7 +214,7 @@ def test_the_positive_class_can_be_chosen(tmp_path, capsys, words):
 
 @pytest.mark.posix
 def test_ctrl_c_writes_the_best_so_far_and_ends_with_130(tmp_path):
-    data = write_rows(tmp_path / "t.csv", n_rows=6000, overlap=3.0)
+    data = write_rows(tmp_path / "t.csv", n_rows=10_000, overlap=3.0)
     out = tmp_path / "m.skops"
     code = "from semisvm.cli import main; main()"
     words = ["fit", data, "--target", "y", "--method", "progressive", "--C", "10", "--out", out]
