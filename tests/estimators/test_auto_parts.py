@@ -137,6 +137,14 @@ def test_labels_that_speak_against_a_structure_take_the_belief_in_it():
     assert believed(np.eye(2), np.array([[1.0], [-1.0]])) == 0.5  # one label per class says nothing
 
 
+def test_a_row_of_next_to_no_weight_leaves_all_scores_finite():
+    Y = np.array([[1.0], [-1.0]])
+    machine = fit_least_squares(np.zeros((2, 2)), Y, np.array([1.0, 1e-20]), np.ones(2), ridge=0.1)
+    assert np.isfinite(machine.left_out).all()
+    assert np.isfinite(machine.spread).all()
+    np.testing.assert_allclose(machine.bias, 1.0)  # the row that counts decides
+
+
 def test_a_row_of_weight_below_1_is_left_out_as_a_whole(rng):
     X = rng.standard_normal((9, 2))
     Y = rng.choice([-1.0, 1.0], (9, 1))

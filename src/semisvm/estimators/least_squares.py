@@ -68,7 +68,9 @@ def fit_least_squares(
     sums = inverse.sum(axis=1)
     bias = sums @ Y / sums.sum()
     coef = inverse @ (Y - bias)
+    # Above 0 but for rounding, which shows beside rows of next to no weight.
     h = np.diagonal(inverse) - sums**2 / sums.sum()
+    h = np.maximum(h, np.finfo(np.float64).eps * np.diagonal(inverse))
     copies = np.maximum(weight, 1)
     # What the other copies of a row add to its place on the diagonal.
     own = (1 - 1 / copies) * price / r
