@@ -492,7 +492,7 @@ def test_a_pool_that_is_larger_than_the_memory_of_the_workers(tmp_path, capsys, 
             words = ["--method", "supervised", "--C", "0.001", "--dask", client.scheduler.address]
             _, model = fit(capsys, folder, tmp_path / "m.skops", *words)
     assert model.summary.data.labeled > 20_000
-    assert 0 < most[0] < 9e6  # what is on its way, up to 6.1 MB on a busy machine; kept rows are 12
+    assert 0 < most[0] < 6e6
     assert (model.predict(frame[:5_000]) == np.where(y[:5_000], "yes", "no")).mean() > 0.7
 
 
