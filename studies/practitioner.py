@@ -1,12 +1,12 @@
 """`semisvm fit` with its defaults beside what a practitioner would use instead, on the same labels.
 
-    python -m studies.practitioner OUT [--draws 10] [--workers 15] [--sets NAME ...]
-    python -m studies.practitioner OUT --records FILE ...      (the page of records that are there)
+    python -m studies.practitioner [--draws 10] [--workers 15] [--sets NAME ...] [--out FILE]
+    python -m studies.practitioner --show      (the tables of the record; runs nothing)
 
-Sets: the tables and texts of `studies.few_labels.sets`, on which nothing had been developed until
-version 0.2; many served 0.3 since. Two tables are left out: heart-statlog and house-votes hold the
-rows of Heart and House, which an earlier choice saw. Each draw takes N_LABELS labels at random among
-at most MOST_ROWS rows; the other labels are hidden. Methods:
+Sets: the tables and texts of `studies.few_labels.sets`; many served the development of version 0.3.
+Two tables are left out: heart-statlog and house-votes hold the rows of Heart and House, which an
+earlier choice saw. Each draw takes N_LABELS labels at random among at most MOST_ROWS rows; the other
+labels are hidden. Methods:
 
     semisvm               `fit_model` with the defaults of the command: tuning, `auto`, best
                           expected F1
@@ -17,18 +17,18 @@ at most MOST_ROWS rows; the other labels are hidden. Methods:
     random forest         500 trees; for texts on the singular vectors
 
 Every other method gets its threshold from cross-validated scores (five folds): the best F1, or the
-highest other rate that keeps a floor. Measured on all rows whose label was hidden: average
-precision, F1, and whether floors are kept (precision 0.8, recall 0.9), with the chance that
-`semisvm` told beforehand.
+highest other rate that meets a target. Measured on all rows whose label was hidden: average
+precision, F1, and whether the targets are met (precision 0.8, recall 0.9), with the probability
+that `semisvm` stated beforehand.
 
-Writes OUT/records.jsonl (one line per set, draw and method) and OUT/page.md (the tables of
-docs/measured/practitioner.md).
+Writes one cell per set, draw and method to `studies/practitioner.json`, or FILE, and prints the
+tables of docs/measured/practitioner.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 import time
 import warnings
 from collections.abc import Iterable
@@ -56,6 +56,8 @@ from semisvm.tables.methods import Settings
 from semisvm.tables.operating import chance_kept
 from semisvm.tables.training import Training
 from studies.few_labels import sets
+from studies.harness.machine import describe_today
+from studies.harness.means import read_cells, write_cells
 from studies.harness.pool import run_in_pool
 from studies.harness.tables import markdown_table
 
@@ -63,11 +65,12 @@ SEEN = ("heart-statlog", "house-votes")
 TABLES = tuple(name for name in sets.TABLES if name not in SEEN)
 TEXTS = sets.TEXTS
 N_LABELS, MOST_ROWS, N_FOLDS = 100, 1200, 5
-FLOORS = {
+TARGETS = {
     "precision 0.8": Target(min_precision=0.8, prefer=OTHER_RATE),
     "recall 0.9": Target(min_recall=0.9, prefer=OTHER_RATE),
 }
 OURS = "semisvm"
+RECORD = Path(__file__).with_name("practitioner.json")
 
 
 def draw(
@@ -113,7 +116,7 @@ def semisvm_scores(X: Any, y: np.ndarray, is_labeled: np.ndarray, seed: int) -> 
         "sign": sign,
         "threshold": 0.0,
         "chances": {
-            name: chance_kept(scores, sign, target, seed) for name, target in FLOORS.items()
+            name: chance_kept(scores, sign, target, seed) for name, target in TARGETS.items()
         },
         "method": model.method,
     }
@@ -171,173 +174,122 @@ def rival_scores(
     }
 
 
-def judge(found: dict[str, Any], truth: np.ndarray) -> dict[str, Any]:
+def judge(scored: dict[str, Any], truth: np.ndarray) -> dict[str, Any]:
     """What the hidden labels say."""
-    hidden = found["hidden"]
-    predicted = hidden > found["threshold"]
-    record: dict[str, Any] = {
+    hidden = scored["hidden"]
+    predicted = hidden > scored["threshold"]
+    cell: dict[str, Any] = {
         "ap": float(average_precision_score(truth, hidden)),
         "f1": float(f1_score(truth, predicted, zero_division=0.0)),
         "accepted": float(predicted.mean()),
     }
-    for name, target in FLOORS.items():
-        point = choose(found["labeled"], found["sign"], target)
+    for name, target in TARGETS.items():
+        point = choose(scored["labeled"], scored["sign"], target)
         accepted = hidden > point.threshold
         precision = float(truth[accepted].mean()) if accepted.any() else 0.0
         recall = float(accepted[truth == 1].mean())
-        is_kept = (precision >= 0.8) if target.min_precision is not None else (recall >= 0.9)
-        record[name] = {
-            "precision": precision,
-            "recall": recall,
-            "kept": bool(is_kept),
-            "reached": point.reached,
+        is_met = (precision >= 0.8) if target.min_precision is not None else (recall >= 0.9)
+        cell |= {
+            f"{name}: precision": precision,
+            f"{name}: recall": recall,
+            f"{name}: met": bool(is_met),
         }
-    return record
+    return cell
 
 
-def run_cell(cell: tuple[str, int]) -> dict[str, Any]:
-    """All methods on one draw of one set."""
+def run_draw(task: tuple[str, int]) -> list[dict[str, Any]]:
+    """All methods on one draw of one set, one cell each."""
     warnings.simplefilter("ignore")
-    name, seed = cell
+    name, seed = task
     X, y, is_labeled = draw(name, seed)
     truth = y[~is_labeled]
-    records = []
-    began = time.perf_counter()
-    found = semisvm_scores(X, y, is_labeled, seed)
-    records.append(
-        {
-            "method": OURS,
-            "seconds": time.perf_counter() - began,
-            "chosen": found["method"],
-            "chances": found["chances"],
-        }
-        | judge(found, truth)
-    )
+    began = time.process_time()
+    scored = semisvm_scores(X, y, is_labeled, seed)
+    seconds = time.process_time() - began
+    chances = {f"{target}: chance": chance for target, chance in scored["chances"].items()}
+    ours = {"method": OURS, "seconds": seconds, "chosen": scored["method"]} | chances
+    cells = [ours | judge(scored, truth)]
     for method, (estimator, rows) in rivals(X, seed).items():
-        began = time.perf_counter()
-        scores = rival_scores(estimator, rows, y, is_labeled, seed)
-        records.append(
-            {"method": method, "seconds": time.perf_counter() - began} | judge(scores, truth)
-        )
-    return {"set": name, "draw": seed, "records": records}
+        began = time.process_time()
+        scored = rival_scores(estimator, rows, y, is_labeled, seed)
+        seconds = time.process_time() - began
+        cells.append({"method": method, "seconds": seconds} | judge(scored, truth))
+    return [{"set": name, "draw": seed} | cell for cell in cells]
 
 
-def _failed(cell: tuple[str, int], why: str) -> dict[str, Any]:
-    return {"set": cell[0], "draw": cell[1], "records": [], "failed": why}
+def failed(task: tuple[str, int], why: str) -> list[dict[str, Any]]:
+    """Say which draw failed; it has no cells."""
+    print(f"{task[0]}, draw {task[1]}: {why}", file=sys.stderr)
+    return []
 
 
-def render(cells: Iterable[dict[str, Any]]) -> str:
-    """The tables of the page."""
-    frame = pd.DataFrame(
-        {"set": cell["set"], "draw": cell["draw"], **record}
-        for cell in cells
-        for record in cell["records"]
-    )
-    parts = []
-    for measure, title in (
-        ("ap", "Average precision"),
-        ("f1", "F1 at the threshold that each method sets"),
-    ):
-        wide = frame.pivot_table(index="set", columns="method", values=measure, aggfunc="mean")
-        methods = [OURS, *(name for name in wide.columns if name != OURS)]
-        rows = []
-        n_good = 0
-        for name in [one for one in (*TABLES, *TEXTS) if one in wide.index]:
-            own = frame[frame["set"] == name].pivot(index="draw", columns="method", values=measure)
-            best = own.drop(columns=OURS).mean().idxmax()
-            gap = own[OURS] - own[best]
-            error = float(gap.std(ddof=1) / np.sqrt(len(gap))) if len(gap) > 1 else 0.0
-            is_good = float(gap.mean()) >= -error
-            n_good += is_good
-            shown = [f"{own[one].mean():.3f}" if one in own else "" for one in methods]
-            rows.append(
-                [name, *shown, f"{gap.mean():+.3f} ± {error:.3f}", "yes" if is_good else "no"]
-            )
-        means = [
-            f"{frame[frame['method'] == one].groupby('set')[measure].mean().mean():.3f}"
-            for one in methods
-        ]
-        rows.append(["mean", *means, "", f"{n_good} of {len(rows)}"])
-        head = ["set", *methods, "beside the best other", "as good within 1 s.e."]
-        parts.append(f"## {title}\n\n{markdown_table(head, rows)}")
-    parts.append(_render_floors(frame))
-    ours = frame[frame["method"] == OURS]
-    constant = int(((ours["accepted"] <= 0) | (ours["accepted"] >= 1)).sum())
-    chosen = ours["chosen"].value_counts().to_dict()
-    parts.append(
-        f"Models of semisvm that accept every row or none: {constant} of {len(ours)}. Chosen:"
-        f" {chosen}."
-    )
-    return "\n\n".join(parts) + "\n"
+def tables_of(cells: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """Return {title: table} of the page."""
+    frame = pd.DataFrame(cells)
+    return {
+        "Average precision": measure_table(frame, "ap"),
+        "F1 at the threshold that each method sets": measure_table(frame, "f1"),
+        "Targets": target_table(frame),
+    }
 
 
-def _render_floors(frame: pd.DataFrame) -> str:
+def measure_table(frame: pd.DataFrame, measure: str) -> str:
+    """One measure of all methods on all sets, and the lead over the best other method."""
+    methods = [OURS, *sorted(set(frame["method"]) - {OURS})]
+    names = [name for name in (*TABLES, *TEXTS) if name in set(frame["set"])]
     rows = []
-    for floor in FLOORS:
+    n_good = 0
+    for name in names:
+        of_set = frame[frame["set"] == name]
+        values = of_set.pivot(index="draw", columns="method", values=measure)
+        best = values.drop(columns=OURS).mean().idxmax()
+        gap = values[OURS] - values[best]
+        error = float(gap.std(ddof=1) / np.sqrt(len(gap))) if len(gap) > 1 else 0.0
+        is_good = float(gap.mean()) >= -error
+        n_good += is_good
+        shown = [f"{values[one].mean():.3f}" if one in values else "" for one in methods]
+        rows.append([name, *shown, f"{gap.mean():+.3f} ± {error:.3f}", "yes" if is_good else "no"])
+    means = frame.groupby(["method", "set"])[measure].mean().groupby("method").mean()
+    rows.append(
+        ["mean", *(f"{means[one]:.3f}" for one in methods), "", f"{n_good} of {len(names)}"]
+    )
+    head = ["set", *methods, "beside the best other", "as good within 1 s.e."]
+    return markdown_table(head, rows)
+
+
+def target_table(frame: pd.DataFrame) -> str:
+    """Precision and recall at thresholds chosen for a target, and how often it was met."""
+    rows = []
+    for target in TARGETS:
         for method in frame["method"].unique():
-            own = frame[frame["method"] == method]
-            found = pd.DataFrame(list(own[floor]))
-            told = (
-                [
-                    one[floor]
-                    for one in own["chances"]
-                    if isinstance(one, dict) and one[floor] is not None
-                ]
-                if method == OURS
-                else []
-            )
-            rows.append(
-                [
-                    floor,
-                    method,
-                    f"{found['precision'].mean():.3f}",
-                    f"{found['recall'].mean():.3f}",
-                    f"{found['kept'].mean():.2f}",
-                    f"{np.mean(told):.2f}" if told else "",
-                ]
-            )
-    head = [
-        "asked",
-        "method",
-        "precision",
-        "recall",
-        "kept on hidden labels",
-        "chance told beforehand",
-    ]
-    return f"## Floors\n\n{markdown_table(head, rows, n_text=2)}"
+            cells = frame[frame["method"] == method]
+            chance = cells[f"{target}: chance"].mean()
+            rates = [f"{cells[f'{target}: {rate}'].mean():.3f}" for rate in ("precision", "recall")]
+            met = f"{cells[f'{target}: met'].mean():.2f}"
+            rows.append([target, method, *rates, met, "" if np.isnan(chance) else f"{chance:.2f}"])
+    head = ["target", "method", "precision", "recall", "met on hidden labels", "stated chance"]
+    return markdown_table(head, rows, n_text=2)
 
 
 def main() -> None:
-    """Run the study."""
+    """Run the study, or show its record."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("out", type=Path)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--workers", type=int, default=15)
     parser.add_argument("--sets", nargs="*", default=[*TABLES, *TEXTS])
-    parser.add_argument(
-        "--records", type=Path, nargs="*", default=[], help="make the page of these; run nothing"
-    )
+    parser.add_argument("--out", type=Path, default=RECORD)
+    parser.add_argument("--show", action="store_true", help="print the tables; run nothing")
     options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
-    if options.records:
-        lines = [
-            line
-            for path in options.records
-            for line in path.read_text(encoding="utf-8").splitlines()
-        ]
-        (options.out / "page.md").write_text(render(map(json.loads, lines)), encoding="utf-8")
-        return
-    cells = [(name, seed) for seed in range(options.draws) for name in options.sets]
-    done = []
-    with open(options.out / "records.jsonl", "w", encoding="utf-8") as stream:
-        for record in run_in_pool(run_cell, cells, workers=options.workers, failed=_failed):
-            done.append(record)
-            stream.write(json.dumps(record) + "\n")
-            stream.flush()
-            (options.out / "page.md").write_text(
-                render([one for one in done if one["records"]]), encoding="utf-8"
-            )
-    print((options.out / "page.md").read_text(encoding="utf-8"))
+    if not options.show:
+        tasks = [(name, seed) for seed in range(options.draws) for name in options.sets]
+        done = run_in_pool(run_draw, tasks, workers=options.workers, failed=failed)
+        cells = sorted(
+            (cell for of_draw in done for cell in of_draw),
+            key=lambda cell: (options.sets.index(cell["set"]), cell["draw"]),
+        )
+        write_cells([describe_today()], cells, options.out)
+    for title, table in tables_of(read_cells(options.out)).items():
+        print(f"## {title}\n\n{table}\n")
 
 
 if __name__ == "__main__":
