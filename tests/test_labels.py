@@ -33,7 +33,6 @@ TWO_CLASSES_AND_A_GAP = {
     "float with NaN": (np.array([0.0, np.nan, 1.0]), [0.0, 1.0]),
     "object ints": (np.array([0, -1, 1], dtype=object), [0, 1]),
     "str array": (np.array(["ham", "", "spam"]), ["ham", "spam"]),
-    "StringDType": (np.array(["ham", "", "spam"], dtype=np.dtypes.StringDType()), ["ham", "spam"]),
     "object array with NA": (np.array(["ham", pd.NA, "spam"], dtype=object), ["ham", "spam"]),
     "pandas int": (pd.Series([0, -1, 1], index=[7, 7, 9]), [0, 1]),
     "pandas Int64": (pd.Series([0, None, 1], dtype="Int64"), [0, 1]),
@@ -52,6 +51,9 @@ TWO_CLASSES_AND_A_GAP = {
     "polars empty string": (pl.Series(["ham", "", "spam"]), ["ham", "spam"]),
     "polars Categorical": (pl.Series(["ham", None, "spam"], dtype=pl.Categorical), ["ham", "spam"]),
 }
+if hasattr(np.dtypes, "StringDType"):  # from NumPy 2 on
+    texts = np.array(["ham", "", "spam"], dtype=np.dtypes.StringDType())
+    TWO_CLASSES_AND_A_GAP["StringDType"] = (texts, ["ham", "spam"])
 
 
 @pytest.mark.parametrize(

@@ -1,34 +1,48 @@
 """Do fits use the cores that they are given, and no more?
 
-Every fit runs with the default threads and with one thread (OMP_NUM_THREADS=1), on the machine as
-it is and with busy loops beside it. A run is one process: it fits once to warm up, then once timed.
-Runs alternate. Printed are medians of wall and processor seconds. The goal is a wall time within
-1.2 times, and a processor time within 1.5 times, of the better of the two.
+Every fit runs in several ways, by turns in one process that is pinned to its cores:
 
-    python -m studies.speed.threads                        the machine as it is
-    python -m studies.speed.threads --busy 2               with two busy loops beside
-    python -m studies.speed.threads --before FOLDER/src    the version in another folder, too
+    default    as it comes
+    one        OMP_NUM_THREADS=1, and one thread of BLAS
+    all        the library's threads on all cores, however busy the machine is
+    BLAS       the same, and BLAS and OpenMP with all their threads, nowhere limited
+
+on the machine as it is and with busy loops on the same cores. The goal is a wall time within 1.2
+times, and a processor time within 1.5 times, of the best of the other ways.
+
+A fit that is shorter than BLOCK_SECONDS is repeated until they are over; one that takes longer than
+`--longest` is not measured, and a record says so. The command is run whole, as a process. Groups of
+fits on few cores run side by side on different cores, those on all cores alone.
+
+    python -m studies.speed.threads --cores 2 16 --busy 0 2
     python -m studies.speed.threads --fits AutoSVC         fits whose names hold these words
+    python -m studies.speed.threads --table FILE           the tables of a record
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
-from studies.harness.fresh_process import measured
-from studies.harness.machine import PACKAGE
+from studies.harness.fresh_process import call_fresh
+from studies.harness.machine import describe_session, name_session, usable_cores, without_paths
+from studies.harness.means import read_cells, write_cells
 from studies.harness.tables import markdown_table
-from studies.speed.runs import machine_line, make_parser, run_by_turns
+from studies.speed.runs import make_parser
 
 SIZES = (500, 2_000, 20_000)
 ESTIMATORS = (
@@ -41,46 +55,93 @@ ESTIMATORS = (
     "SelfTrainingSVC",
     "ClusterSVC",
     "PreferenceSVC",
+    "PositiveUnlabeledSVC",
+    "SVCCV",
     "MixtureClassifier",
 )
-NAMED = ("AutoSVC breast cancer", "AutoSVC breast cancer as a table", "LaplacianSVC digits")
-COMMAND = "semisvm fit 1,000 x 60"
+COMMANDS = {
+    "semisvm fit, 1,000 x 59, 100 labels": (1_000, 59, 100),
+    "semisvm fit, 21,000 x 23, 200 labels": (21_000, 23, 200),
+}
 FITS = (
-    *NAMED,
-    COMMAND,
-    *(f"{name} {size:,} x 50" for size in SIZES for name in ESTIMATORS),
+    "AutoSVC, breast cancer, 569 x 30",
+    "AutoSVC, breast cancer as a table",
+    "LaplacianSVC, digits, 1,797 x 64",
+    "AutoSVC, 2,000 texts",
+    *COMMANDS,
+    *(f"{name}, {size:,} x 50" for size in SIZES for name in ESTIMATORS),
 )
 N_LABELED = 200
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+BLOCK_SECONDS = 0.2
+SECONDS_TO_LOAD = 10.0  # for a first fit, besides its own: machine code is read or made
+WALL_GOAL, CPU_GOAL = 1.2, 1.5
+WAYS = ("default", "one", "all", "BLAS")
 
 
-def make_rows(n_rows: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+# ---- the ways ----
+
+
+@contextlib.contextmanager
+def in_way(way: str) -> Iterator[None]:
+    """Let fits use threads in one of the WAYS."""
+    from threadpoolctl import threadpool_limits
+
+    from semisvm.kernels import threads
+
+    with contextlib.ExitStack() as changes:
+        if way == "one":
+            changes.enter_context(patch.dict(os.environ, {"OMP_NUM_THREADS": "1"}))
+            changes.enter_context(threadpool_limits(1))
+        if way in ("all", "BLAS"):
+            free = patch.object(threads._load, "n_free_cores", lambda: usable_cores())
+            changes.enter_context(free)
+        if way == "BLAS":
+            limits = patch.multiple(
+                threads.limited_threads,
+                __enter__=lambda self: self,
+                __exit__=lambda self, *_: None,
+            )
+            changes.enter_context(limits)
+            # Products as wholes, for the threads of BLAS.
+            changes.enter_context(patch.object(threads, "PRODUCTS_WORTH_THREADS", float("inf")))
+        yield
+
+
+# ---- the fits ----
+
+
+def make_rows(n_rows: int, n_features: int, n_labeled: int = N_LABELED) -> tuple[Any, Any]:
     """Return rows of two classes that overlap, and labels: -1 but for the first few."""
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=n_rows)
     shift = rng.normal(size=n_features) / np.sqrt(n_features)
     X = rng.normal(size=(n_rows, n_features)) + 2.5 * np.outer(y, shift)
-    return X, np.where(np.arange(n_rows) < N_LABELED, y, -1)
+    return X, np.where(np.arange(n_rows) < n_labeled, y, -1)
 
 
-def run_fit(task: dict[str, Any], repeat: int) -> dict[str, Any]:
-    """Fit twice, and measure the second time."""
-    took: dict[str, Any] = {}
-    warnings.simplefilter("ignore")
-    if task["fit"] == COMMAND:
-        _run_command(took)
-        return took
-    fit = _prepare(task["fit"])
-    fit()
-    with measured(took, limit_s=900):
-        fit()
-    return took
+def make_texts(n_texts: int) -> tuple[list[str], Any]:
+    """Return texts of two classes, 40 to 160 words that are the rarer the longer, and labels."""
+    rng = np.random.default_rng(0)
+    letters = np.array(list("etaoinshrdlu"))
+    words = np.array(
+        ["".join(rng.choice(letters, 2 + int(np.log2(1 + rank)))) for rank in range(20_000)]
+    )
+    chances = 1 / (1 + np.arange(len(words)))
+    y = rng.integers(2, size=n_texts)
+    tilts = [chances * np.exp(rng.normal(size=len(words)) / 2) for _ in range(2)]
+    texts = [
+        " ".join(rng.choice(words, rng.integers(40, 160), p=tilts[label] / tilts[label].sum()))
+        for label in y
+    ]
+    return texts, np.where(np.arange(n_texts) < N_LABELED, y, -1)
 
 
-def _prepare(name: str) -> Any:
+def make_fit(name: str) -> Callable[[], Any]:
+    """Return the call that is measured."""
     import semisvm
 
-    estimator, _, words = name.partition(" ")
+    estimator, _, words = name.partition(", ")
+    X: Any
     if words.startswith("digits"):
         from sklearn.datasets import load_digits
 
@@ -93,36 +154,152 @@ def _prepare(name: str) -> Any:
         y = frame.target.to_numpy()
         scaled = (frame.data - frame.data.mean()) / frame.data.std()
         X = scaled if "table" in words else scaled.to_numpy()
+    elif "texts" in words:
+        X, hidden = make_texts(2_000)
+        return lambda: semisvm.AutoSVC().fit(X, hidden)
     else:
         n_rows, _, n_features = words.replace(",", "").partition(" x ")
         X, hidden = make_rows(int(n_rows), int(n_features))
+        if estimator == "PositiveUnlabeledSVC":
+            hidden = np.where(hidden == 1, 1, -1)
         return lambda: getattr(semisvm, estimator)().fit(X, hidden)
     hidden = np.where(np.random.default_rng(0).random(len(y)) < 0.06, y, -1)
     return lambda: getattr(semisvm, estimator)().fit(X, hidden)
 
 
-def _run_command(took: dict[str, Any]) -> None:
-    """The whole command, from its start: that is what a person waits for."""
-    X, hidden = make_rows(1_000, 60)
+def time_fit(name: str, rounds: int, longest: float) -> dict[str, Any]:
+    """Return the seconds of a fit in every way, or a word about why there are none."""
+    fit = make_fit(name)
+    too_long = {"why": f"longer than {longest:g} s"}
+    try:
+        with at_most(longest + SECONDS_TO_LOAD):
+            fit()  # what is compiled or imported on the first call
+        began = time.perf_counter()
+        with at_most(longest):
+            fit()
+    except TimeoutError:
+        return too_long
+    seconds = time.perf_counter() - began
+    n_fits = max(1, round(BLOCK_SECONDS / seconds))
+    found: dict[str, list[tuple[float, float]]] = {way: [] for way in WAYS}
+    for turn in range(rounds if seconds < 1 else 1):
+        for way in WAYS:
+            if turn and (not found[way] or found[way][0][0] > 3 * found["default"][0][0]):
+                continue  # it is far from the best: once is enough
+            with contextlib.suppress(TimeoutError), in_way(way), at_most(3 * n_fits * longest):
+                if seconds < BLOCK_SECONDS:
+                    fit()  # threads of that number are started
+                found[way].append(_time_block(fit, n_fits))
+            time.sleep(0.05)  # threads of BLAS wait in a loop for a while
+    return _medians(found)
+
+
+@contextlib.contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError, as Ctrl-C is raised, if the block takes longer, or has ignored it."""
+    is_over = []
+
+    def end(number: int, frame: Any) -> None:
+        is_over.append(True)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not is_over:
+            raise
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    if is_over:
+        raise TimeoutError
+
+
+def _time_block(fit: Callable[[], Any], n_fits: int) -> tuple[float, float]:
+    cpu = time.process_time()
+    wall = time.perf_counter()
+    for _ in range(n_fits):
+        fit()
+    return (time.perf_counter() - wall) / n_fits, (time.process_time() - cpu) / n_fits
+
+
+def _medians(found: dict[str, list[tuple[float, float]]]) -> dict[str, Any]:
+    return {
+        f"{way}: {unit}": round(statistics.median(values), 5)
+        for way, runs in found.items()
+        if runs
+        for unit, values in zip(("wall s", "CPU s"), zip(*runs, strict=True), strict=True)
+    }
+
+
+def time_command(name: str, longest: float) -> dict[str, Any]:
+    """Return the seconds of the whole command, from its start: what a person waits for."""
+    from semisvm.errors import CLI_PACKAGES, MissingExtraError, require_extra
+
+    try:
+        require_extra("The command", *CLI_PACKAGES)
+    except MissingExtraError as error:
+        return {"why": str(error)}
+    X, hidden = make_rows(*COMMANDS[name])
+    found: dict[str, list[tuple[float, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder, "table.csv")
         label = np.where(hidden < 0, "", np.where(hidden > 0, "yes", "no"))
-        lines = [",".join([*(f"{value:.4f}" for value in row)]) for row in X]
         head = ",".join([*(f"c{number}" for number in range(X.shape[1])), "target"])
+        lines = [",".join([*(f"{value:.4f}" for value in row)]) for row in X]
         body = "\n".join(f"{line},{text}" for line, text in zip(lines, label, strict=True))
         table.write_text(f"{head}\n{body}\n")
-        command = [sys.executable, "-m", "semisvm", "fit", str(table), "--target", "target"]
-        command += ["--out", str(Path(folder, "model.skops"))]
-        with measured(took, limit_s=900):
+        for way in ("default", "one", "all"):
+            program = (
+                "import sys; from semisvm.cli import main;"
+                f" from studies.speed.threads import in_way\nwith in_way({way!r}): main()"
+            )
+            command = [sys.executable, "-c", program, "fit", str(table), "--target", "target"]
+            command += ["--out", str(Path(folder, f"{way}.skops"))]
             before = os.times()
-            subprocess.run(command, check=True, capture_output=True)
+            began = time.perf_counter()
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=longest)
+            except subprocess.TimeoutExpired:
+                return {"why": f"longer than {longest:g} s ({way})"}
+            wall = time.perf_counter() - began
             after = os.times()
-        took["cpu_s"] = (
-            after.children_user
-            + after.children_system
-            - before.children_user
-            - before.children_system
-        )
+            if done.returncode not in (0, 1, 4):
+                return {"why": done.stderr.strip()[-300:]}
+            used = after.children_user + after.children_system
+            found[way] = [(wall, used - before.children_user - before.children_system)]
+    return _medians(found)
+
+
+def run_group(
+    fits: Sequence[str], n_busy: int, rounds: int, longest: float, seconds: float
+) -> list[dict[str, Any]]:
+    """Measure some fits in this process, beside busy loops; none begins after so many seconds."""
+    from semisvm.kernels import threads
+
+    warnings.simplefilter("ignore")
+    cells = []
+    began = time.perf_counter()
+    with busy_loops(n_busy):
+        time.sleep(0.5)
+        for name in fits:
+            threads.n_threads()
+            time.sleep(0.25)
+            cell = {"cores": usable_cores(), "busy": n_busy, "fit": name}
+            cell["threads"] = threads.n_threads()
+            if time.perf_counter() - began > seconds:
+                cell["why"] = "no time was left"
+            elif name in COMMANDS:
+                cell |= time_command(name, 4 * longest)
+            else:
+                try:
+                    cell |= time_fit(name, rounds, longest)
+                except Exception as error:
+                    cell["why"] = without_paths(f"{type(error).__name__}: {error}")
+            cells.append(cell)
+    return cells
 
 
 @contextlib.contextmanager
@@ -137,59 +314,115 @@ def busy_loops(number: int) -> Iterator[None]:
             loop.wait()
 
 
-def environment_of(task: dict[str, Any]) -> dict[str, str]:
-    """One thread or as many as there are, and the version."""
-    return (ONE_THREAD if task["threads"] == "one" else {}) | {"PYTHONPATH": task["source"]}
+# ---- all of them ----
+
+
+def measure(options: Any, fits: Sequence[str]) -> list[dict[str, Any]]:
+    """Return one cell per number of cores, load and fit."""
+    cores = sorted(os.sched_getaffinity(0))
+    waiting = []  # (cores, busy loops, fits) of processes that may run side by side
+    alone = []
+    for n_cores in options.cores:
+        side_by_side = max(1, len(cores) // n_cores // len(options.busy))
+        for n_busy in options.busy:
+            for part in range(side_by_side):
+                group = (n_cores, n_busy, fits[part::side_by_side])
+                (waiting if n_cores * 2 <= len(cores) else alone).append(group)
+    cells = []
+    free = list(cores)
+    taken = []
+    for n_cores, *_ in waiting:
+        taken.append(free[:n_cores])
+        free = [*free[n_cores:], *free[:n_cores]]  # round and round
+    places = [set(some) for some in taken]
+
+    def run(group: tuple[int, int, Sequence[str]], where: set[int]) -> list[dict[str, Any]]:
+        _, n_busy, some = group
+        os.sched_setaffinity(0, where)  # of this thread, and of the process that it starts
+        answer = call_fresh(
+            "studies.speed.threads:run_group",
+            some,
+            n_busy,
+            options.rounds,
+            options.longest,
+            options.seconds,
+        )
+        if answer["outcome"] != "done":
+            print(answer, file=sys.stderr)
+            return []
+        print(f"{len(where)} cores, {n_busy} busy loops: {len(some)} fits done", file=sys.stderr)
+        for cell in answer["result"]:
+            print(cell, file=sys.stderr)
+        return answer["result"]
+
+    at_once = max(1, len(cores) // max([group[0] for group in waiting], default=1))
+    with ThreadPoolExecutor(at_once) as workers:
+        for found in workers.map(run, waiting, places):
+            cells += found
+    with ThreadPoolExecutor(1) as worker:
+        for n_cores, *rest in alone:
+            cells += worker.submit(run, (n_cores, *rest), set(cores[:n_cores])).result()
+    return cells
+
+
+def ratios(cell: dict[str, Any]) -> tuple[float, float]:
+    """Return wall and processor seconds of the default over those of the best other way."""
+    return tuple(
+        cell[f"default: {unit}"]
+        / min(cell[f"{way}: {unit}"] for way in WAYS[1:] if f"{way}: {unit}" in cell)
+        for unit in ("wall s", "CPU s")
+    )
+
+
+def render_threads(cells: Sequence[dict[str, Any]]) -> str:
+    """Return the table: one line per fit, default seconds and ratios by cores and load."""
+    settings = sorted({(cell["cores"], cell["busy"]) for cell in cells})
+    by_key = {(cell["fit"], cell["cores"], cell["busy"]): cell for cell in cells}
+    lines = []
+    outside = []
+    for name in dict.fromkeys(cell["fit"] for cell in cells):
+        line = [name]
+        for setting in settings:
+            cell = by_key.get((name, *setting), {"why": ""})
+            if "why" in cell:
+                line.append(cell["why"])
+                continue
+            wall, cpu = ratios(cell)
+            seconds = f"{cell['default: wall s']:.3g} s, {cell['default: CPU s']:.3g} s"
+            line.append(f"{seconds}; {wall:.2f}, {cpu:.2f}")
+            if wall > WALL_GOAL or cpu > CPU_GOAL:
+                outside.append((name, setting))
+                line[-1] = f"*{line[-1]}*"
+        lines.append(line)
+    heads = [
+        f"{n_cores} cores{f', {n_busy} busy loops' if n_busy else ''}"
+        for n_cores, n_busy in settings
+    ]
+    n_measured = sum("why" not in cell for cell in cells)
+    said = f"{len(outside)} of {n_measured} outside of the goal (in italics)."
+    return f"{markdown_table(['fit', *heads], lines)}\n\n{said}"
 
 
 def main() -> None:
-    """Run the fits and print the table."""
+    """Measure and print the table."""
     parser = make_parser("threads", __doc__)
-    parser.add_argument("--busy", type=int, default=0, metavar="N", help="busy loops beside")
-    parser.add_argument("--before", metavar="SRC", help="the src folder of another version")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--cores", type=int, nargs="+", default=[usable_cores()])
+    parser.add_argument("--busy", type=int, nargs="+", default=[0, 2], help="busy loops beside")
+    parser.add_argument("--rounds", type=int, default=3, help="of fits under a second")
+    parser.add_argument("--longest", type=float, default=4.0, help="seconds of a fit")
+    parser.add_argument("--seconds", type=float, default=1e9, help="none begins later in a group")
     parser.add_argument("--fits", nargs="*", default=[""], metavar="WORDS")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="of this record; run nothing")
     options = parser.parse_args()
+    if options.table:
+        print(render_threads(read_cells(options.table)))
+        return
     fits = [fit for fit in FITS if any(words in fit for words in options.fits)]
-    ways = [("default", "now", PACKAGE.parent), ("one", "now", PACKAGE.parent)]
-    if options.before:
-        ways.append(("default", "before", Path(options.before).resolve()))
-    tasks = [
-        {
-            "fit": fit,
-            "threads": threads,
-            "version": version,
-            "source": str(source),
-            "busy": options.busy,
-        }
-        for fit in fits
-        for threads, version, source in ways
-    ]
-    print(machine_line())
-    with busy_loops(options.busy):
-        records = run_by_turns(
-            "studies.speed.threads:run_fit",
-            tasks,
-            options.repeats,
-            options.out,
-            environment=environment_of,
-        )
-    lines = []
-    for start in range(0, len(tasks), len(ways)):
-        cells: list[str] = []
-        for record in records[start : start + len(ways)]:
-            cells += (
-                ["failed", ""]
-                if record is None
-                else [f"{record['wall_s']:.2f}", f"{record['cpu_s']:.2f}"]
-            )
-        lines.append([tasks[start]["fit"], *cells])
-    heads = [f"{version}, {threads} threads" for threads, version, _ in ways]
-    print(
-        markdown_table(
-            ["fit", *(f"{head}: {unit}" for head in heads for unit in ("wall s", "CPU s"))], lines
-        )
-    )
+    cells = measure(options, fits)
+    record = options.out.with_suffix(".json")
+    record.parent.mkdir(parents=True, exist_ok=True)
+    write_cells([name_session(describe_session())], cells, record)
+    print(render_threads(cells))
 
 
 if __name__ == "__main__":
