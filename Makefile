@@ -65,7 +65,7 @@ lint: $(VENV)/.test $(VENV)/.lint  ## style, types, spelling, and which way impo
 	$(BIN)/codespell
 	$(BIN)/python tools/docstrings.py --check
 
-docstrings:  ## write the shared text of tools/shared_docstrings.toml into the docstrings
+docstrings:  ## write the entries that docstrings share into all of them
 	$(PYTHON) tools/docstrings.py
 
 format: $(VENV)/.lint  ## put the code in house style

@@ -103,8 +103,7 @@ class ClusterSVC(BaseSVC):
     class_weight : dict or "balanced", default=None
         Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        With more than two classes, one binary problem per class against the rest, or one per pair.
-        "auto" is "ovr" where unlabeled rows take part in every binary problem, else "ovo".
+        Class against rest, or pairs. "auto": pairs, unless all binary problems have unlabeled rows.
     unlabeled : int, float, str or None, default=-1
         The marker of rows without a label in y. Missing values and empty strings always mark them.
     tol : float, default=1e-3
@@ -112,13 +111,11 @@ class ClusterSVC(BaseSVC):
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds for the fit, which then keeps the best model so far. None: no
-        limit.
+        Maximum number of seconds; the best model so far is then kept. None: no limit.
     cache_size : float, default=None
         Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip install 'semisvm[gpu]'``; "auto" uses it
-        where the rows are many.
+        "cuda", "cuda:1" need an NVIDIA GPU and ``semisvm[gpu]``; "auto": where the rows are many.
     random_state : int, RandomState instance or None, default=None
         Seed of the random draws of the fit. Pass an int for reproducible results.
     verbose : bool, default=False
@@ -128,21 +125,14 @@ class ClusterSVC(BaseSVC):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The class labels.
-    support_ : ndarray of shape (n_support,)
-        Indices of the training rows with a nonzero coefficient.
-    support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
-        Those rows; empty with a precomputed kernel.
-    n_support_ : ndarray of shape (n_classes,)
-        Number of support vectors of each class.
-    dual_coef_ : ndarray of shape (n_problems, n_support)
-        Signed coefficients of the support vectors, one line per binary problem.
-    intercept_ : ndarray of shape (n_problems,)
-        The constant of each decision function.
-    coef_ : ndarray of shape (n_problems, n_features)
-        Weights of the features; only with a linear kernel.
+    support_, n_support_, support_vectors_ : ndarray or sparse matrix
+        Training rows with a nonzero coefficient: indices (n_support,), numbers by class
+        (n_classes,), and the rows (n_support, n_features), empty with a precomputed kernel.
+    dual_coef_, intercept_, coef_ : ndarray or sparse matrix
+        Signed coefficients of the support vectors (n_problems, n_support), constants, and with a
+        linear kernel weights of the features (n_problems, n_features).
     gap_ : ndarray of shape (n_problems,)
-        The largest violation of the optimality conditions; of fits in the primal form the relative
-        duality gap.
+        The largest violation of optimality; in the primal form the relative duality gap.
     transduction_ : ndarray of shape (n_samples,)
         The label that each row was trained with: its own, its cluster's, or the prediction where
         that is none.
@@ -159,16 +149,11 @@ class ClusterSVC(BaseSVC):
     cv_results_ : list of dict
         ``n_clusters``, ``C`` and ``accuracy`` of each candidate; empty where there was nothing to
         choose.
-    history_ : list of RoundRecord
-        One record per round; see `semisvm.estimators.progress.RoundRecord`.
-    n_iter_ : int
-        Solver steps over all binary problems.
-    termination_condition_ : str
-        Why the fit ended: "converged", or what came first.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features seen during fit, where X has names.
+    history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
+        One record per round (`semisvm.estimators.progress.RoundRecord`), solver steps of all binary
+        problems, and why the fit ended: "converged", or what came first.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
+        Number of features, and their names where X has names.
 
     See Also
     --------

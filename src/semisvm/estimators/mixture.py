@@ -81,8 +81,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
     max_iter : int, default=200
         Most iterations of EM. There is no solver whose steps could be counted.
     time_limit : float, default=None
-        Most seconds for the whole fit. None: no limit. The parameters of the last iteration are
-        kept.
+        Maximum number of seconds; the best model so far is then kept. None: no limit.
     random_state : int, RandomState instance or None, default=None
         Seed of the random draws of the fit. Pass an int for reproducible results.
     verbose : bool, default=False
@@ -102,10 +101,9 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         Of shape (n_components_in_all, n_features) for "diag", (n_components_in_all, n_features,
         n_features) for "full", (n_features, n_features) for "tied", (n_components_in_all,) for
         "spherical".
-    transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: the given one, or the one that the fit assigns.
-    labeled_iter_ : ndarray of shape (n_samples,)
-        The round that gave each row its label: 0 for labels in y, -1 for predictions.
+    transduction_, labeled_iter_ : ndarray of shape (n_samples,)
+        A label for every training row, and the round that gave it: 0 for labels in y, -1 for
+        predictions.
     objective_ : float
         The penalized log likelihood of all rows.
     history_ : list of RoundRecord

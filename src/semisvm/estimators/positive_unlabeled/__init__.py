@@ -110,13 +110,11 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds for the fit, which then keeps the best model so far. None: no
-        limit.
+        Maximum number of seconds; the best model so far is then kept. None: no limit.
     cache_size : float, default=None
         Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip install 'semisvm[gpu]'``; "auto" uses it
-        where the rows are many.
+        "cuda", "cuda:1" need an NVIDIA GPU and ``semisvm[gpu]``; "auto": where the rows are many.
     random_state : int, RandomState instance or None, default=None
         Seed of the random draws of the fit. Pass an int for reproducible results.
     verbose : bool, default=False
@@ -148,38 +146,26 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
     out_of_fold_scores_ : ndarray of shape (n_samples,)
         What `decision_function` gives by SVMs that have not seen the row, the mean over draws
         of folds. NaN for rows in no fold.
-    support_ : ndarray of shape (n_support,)
-        Indices of the training rows with a nonzero coefficient.
-    support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
-        Those rows; empty with a precomputed kernel.
+    support_, support_vectors_ : ndarray or sparse matrix
+        Indices of the training rows with a nonzero coefficient, and these rows.
     scale_ : ndarray of shape (n_features,) or None
         What each column is divided by, in `support_vectors_` too; None where the columns are taken
         as they are.
     n_support_ : ndarray of shape (n_classes,)
         Number of support vectors of each class.
-    dual_coef_ : ndarray of shape (n_problems, n_support)
-        Signed coefficients of the support vectors, one line per binary problem.
-    intercept_ : ndarray of shape (n_problems,)
-        The constant of each decision function.
-    coef_ : ndarray of shape (n_problems, n_features)
-        Weights of the features; only with a linear kernel.
+    dual_coef_, intercept_, coef_ : ndarray or sparse matrix
+        Signed coefficients of the support vectors (n_problems, n_support), constants, and with a
+        linear kernel weights of the features (n_problems, n_features).
     gap_ : ndarray of shape (n_problems,)
-        The largest violation of the optimality conditions; of fits in the primal form the relative
-        duality gap.
-    transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: the given one, or the one that the fit assigns.
-    labeled_iter_ : ndarray of shape (n_samples,)
-        The round that gave each row its label: 0 for labels in y, -1 for predictions.
-    history_ : list of RoundRecord
-        One record per round; see `semisvm.estimators.progress.RoundRecord`.
-    n_iter_ : int
-        Solver steps over all binary problems.
-    termination_condition_ : str
-        Why the fit ended: "converged", or what came first.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features seen during fit, where X has names.
+        The largest violation of optimality; in the primal form the relative duality gap.
+    transduction_, labeled_iter_ : ndarray of shape (n_samples,)
+        A label for every training row, and the round that gave it: 0 for labels in y, -1 for
+        predictions.
+    history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
+        One record per round (`semisvm.estimators.progress.RoundRecord`), solver steps of all binary
+        problems, and why the fit ended: "converged", or what came first.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
+        Number of features, and their names where X has names.
 
     See Also
     --------
@@ -310,9 +296,8 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
         y : array-like of shape (n_samples,)
-            The positive label, and the marker `unlabeled` (or None, NaN, "") on all other rows.
-            Labels of a second class, negatives, are allowed. Which tools of scikit-learn take such
-            a target: :doc:`/scikit-learn`.
+            The labels; `unlabeled` marks rows without a label. :doc:`/scikit-learn` lists the
+            scikit-learn tools that accept such a target.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows: a weight of 2 equals duplicating the row. Weights that are not
             whole numbers, or above 10 on average, only multiply C: folds, thresholds and intervals

@@ -130,10 +130,9 @@ class PreferenceClassifier(
         The scores that each threshold was chosen on, in the order of `calibration_sign_`.
     calibration_sign_ : dict {class: ndarray of shape (n_calibration,)}
         Whether these rows are of the class, +1 or -1.
-    transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: the given one, or the one that the fit assigns.
-    labeled_iter_ : ndarray of shape (n_samples,)
-        The round that gave each row its label: 0 for labels in y, -1 for predictions.
+    transduction_, labeled_iter_ : ndarray of shape (n_samples,)
+        A label for every training row, and the round that gave it: 0 for labels in y, -1 for
+        predictions.
     history_ : list of RoundRecord
         One record per round, as in :class:`PreferenceSVC`; ``n_iter`` counts trainings.
     n_iter_ : int
