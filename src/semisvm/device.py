@@ -21,6 +21,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 # Seconds that a device takes to start: importing torch, and then CUDA's own start.
 SECONDS_OF_IMPORT, SECONDS_OF_START = 3.5, 1.5
 # What the CPU is expected to take: so many of all kernel values, each so many seconds plus so many
@@ -109,15 +111,83 @@ def explain_compilation(device: str) -> str | None:
     )
 
 
+class TensorRows:
+    """Rows in a device's memory, as a matrix whose rows can be picked there. NumPy's functions get
+    a copy on the host.
+    """
+
+    def __init__(self, tensor: Any):
+        self.tensor = tensor
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.tensor.shape)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return np.dtype(str(self.tensor.dtype).removeprefix("torch."))
+
+    @property
+    def place(self) -> str:
+        """The name of the device, for `resolve`."""
+        return str(self.tensor.device) if self.tensor.is_cuda else "interpreter"
+
+    def __len__(self) -> int:
+        return len(self.tensor)
+
+    def __getitem__(self, index: Any) -> "TensorRows":
+        parts = index if isinstance(index, tuple) else (index,)
+        return TensorRows(self.tensor[tuple(self._index(part) for part in parts)])
+
+    def _index(self, part: Any) -> Any:
+        return part if isinstance(part, slice) else self.like(part)
+
+    def like(self, values: Any) -> Any:
+        """Copy an array of the host to the device of these rows."""
+        import torch
+
+        return torch.tensor(np.asarray(values), device=self.tensor.device)
+
+    def astype(self, dtype: Any) -> "TensorRows":
+        import torch
+
+        return TensorRows(self.tensor.to(getattr(torch, np.dtype(dtype).name)))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.tensor.cpu().numpy().astype(dtype or self.dtype, copy=bool(copy))
+
+
 def on_host(values: Any) -> Any:
     """Return values from a device's memory (a torch tensor, a CuPy array) as a NumPy array,
     anything else as it is.
     """
+    if isinstance(values, TensorRows):
+        return np.asarray(values)
     if hasattr(values, "detach") and hasattr(values, "cpu"):
         return values.detach().cpu().numpy()
     if hasattr(values, "__cuda_array_interface__"):
         return values.get()
     return values
+
+
+def on_device_of(X: Any, device: str) -> Any:
+    """Return rows in the memory of a CUDA device as `TensorRows`, in float32 or float64; anything
+    else, and where `device` is the CPU, as `on_host` does.
+    """
+    is_tensor = hasattr(X, "detach") and hasattr(X, "is_cuda")
+    if is_tensor:
+        is_there = X.is_cuda or device == "interpreter"
+    else:
+        is_there = hasattr(X, "__cuda_array_interface__")
+    if device == "cpu" or not is_there or _missing_module() is not None:
+        return on_host(X)
+    import torch
+
+    tensor = X.detach() if is_tensor else torch.as_tensor(X, device="cuda")
+    if tensor.layout is not torch.strided or tensor.is_complex():
+        return on_host(X)
+    is_float = tensor.dtype in (torch.float32, torch.float64)
+    return TensorRows(tensor if is_float else tensor.double())
 
 
 def _check_usable(device: str) -> None:

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 
 from semisvm import (
+    SVCCV,
     PreferenceSVC,
     ProgressiveSVC,
     SelfTrainingSVC,
@@ -16,6 +17,8 @@ from semisvm import (
     TransductiveSVC,
     kernels,
 )
+from semisvm.device import TensorRows
+from semisvm.estimators.equal_rows import find_equal_rows
 from semisvm.estimators.preference.paper import PaperPreferenceSVC
 
 METHODS = {
@@ -104,3 +107,88 @@ def test_tensors_and_sparse_rows_give_the_same_model_as_arrays(other_device):
         found = fit_on(other_device, SupervisedSVC(), form, y).decision_function(form)
         assert isinstance(found, np.ndarray)
         assert_allclose(found, expected, atol=1e-4)
+
+
+KEEP_TENSORS = {
+    "tuned": SVCCV([0.1, 1], gammas=["scale"], cv=2, tol=0.3),
+    "supervised": SupervisedSVC(tol=0.3, probability=True),
+    "polynomial": SupervisedSVC(tol=0.3, kernel="poly"),
+    "self-training": SelfTrainingSVC(tol=0.3),
+    "transductive": TransductiveSVC(tol=0.3),
+    "progressive": ProgressiveSVC(tol=0.3),
+    "preference": PreferenceSVC(tol=0.3, random_state=0),
+}
+
+
+def wide_rows(n=24, n_columns=3000):
+    """Rows of so many columns that no other array of a fit has as many numbers as X."""
+    y = np.arange(n) % 2
+    few = np.random.default_rng(0).normal(size=(n, 2)) + 4 * y[:, None] - 2
+    X = np.tile(few, n_columns // 2)
+    return X, y, np.where(np.arange(n) < n // 2, y, -1)
+
+
+def on_torch(X, device):
+    import torch
+
+    return torch.from_numpy(X).to("cuda" if device == "cuda" else "cpu")
+
+
+@pytest.mark.parametrize("name", KEEP_TENSORS)
+def test_a_tensor_stays_on_its_device_from_the_checks_to_the_scores(
+    name, other_device, monkeypatch
+):
+    import torch
+
+    X, truth, y = wide_rows()
+    tensor = on_torch(X, other_device)
+    copied = []
+
+    def watched(method):
+        def call(self, *args, **kwargs):
+            copied.append(self.numel())
+            return method(self, *args, **kwargs)
+
+        return call
+
+    for method in ("cpu", "numpy", "tolist", "__array__"):
+        monkeypatch.setattr(torch.Tensor, method, watched(getattr(torch.Tensor, method)))
+    asked = "auto" if other_device == "cuda" else other_device
+    model = type(KEEP_TENSORS[name])(**KEEP_TENSORS[name].get_params() | {"device": asked})
+    found = model.fit(tensor, on_torch(y, other_device)).predict(tensor)
+    # The support vectors, which are an array of the host, are the only rows of X that are copied.
+    assert sum(size >= X.shape[1] for size in copied) <= 2
+    assert max(copied) <= X.shape[1] * len(model.support_) < X.size
+    assert isinstance(model.support_vectors_, np.ndarray)
+    assert np.mean(found == truth) >= 0.9
+
+
+def test_tensors_are_checked_with_the_words_for_arrays(other_device):
+    X, _, y = wide_rows(8, 4)
+    model = SupervisedSVC(device=other_device, tol=0.3)
+    for row, wrong in ((3, np.nan), (5, np.inf), (6, 1e200)):
+        bad = X.copy()
+        bad[row, 2] = wrong
+        messages = []
+        for form in (bad, on_torch(bad, other_device)):
+            with pytest.raises(ValueError) as error:
+                model.fit(form, y)
+            messages.append(str(error.value))
+        assert messages[0] == messages[1]
+    fitted = model.fit(on_torch(X, other_device), y)
+    for form in (X[:, :3], on_torch(X[:, :3].copy(), other_device)):
+        with pytest.raises(ValueError, match="X has 3 features, but SupervisedSVC is expecting 4"):
+            fitted.predict(form)
+    integers = on_torch(np.rint(X).astype(np.int16), other_device)
+    assert fitted.predict(integers).tolist() == fitted.predict(np.rint(X)).tolist()
+
+
+def test_equal_rows_of_a_tensor_are_found_on_its_device(other_device):
+    X = np.random.default_rng(0).integers(0, 2, size=(40, 3)).astype(np.float32)
+    X[X == 0] *= -1  # -0.0 equals 0.0
+    X[::2] += 0.0
+    codes = np.arange(40) % 2
+    expected = find_equal_rows(X, codes)
+    found = find_equal_rows(TensorRows(on_torch(X, other_device)), codes)
+    assert found.first.tolist() == expected.first.tolist()
+    assert found.group.tolist() == expected.group.tolist()

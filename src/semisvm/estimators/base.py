@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from semisvm.device import on_host
+from semisvm.device import on_device_of, on_host
 from semisvm.dual import Status
 from semisvm.errors import UndefinedError
 from semisvm.estimators.binary import MethodFit, combine
@@ -124,6 +124,8 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         self.device = device
         self.verbose = verbose
 
+    _keeps_tensors: ClassVar[bool] = False  # whether `_fit` takes `TensorRows`
+
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         """Learn from the rows in use: the one thing that a method has to bring."""
         raise NotImplementedError
@@ -192,8 +194,9 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         `read_labels` is `encode`, or does the same for a target that only this method can learn
         from.
         """
-        X = on_host(X)
+        X = self._rows_in_place(X)
         y = on_host(y)
+        sample_weight = on_host(sample_weight)
         if y is not None:
             X = training_rows(self, X, is_kernel=self._is_precomputed())
         labels = read_labels(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
@@ -224,6 +227,10 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             groups=None if groups is None else column_or_1d(groups),
         )
 
+    def _rows_in_place(self, X: Any) -> Any:
+        """Rows on the device where the fit can use them, else on the host."""
+        return on_device_of(X, self.device) if self._keeps_tensors else on_host(X)
+
     def _is_precomputed(self) -> bool:
         return self.kernel == "precomputed"
 
@@ -239,7 +246,8 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             is_support = (row_beta != 0).any(axis=0)
             self.support_ = rows_in_use[is_support]
             has_vectors = found.formula.name != "precomputed"
-            self.support_vectors_ = pick_rows(X, self.support_) if has_vectors else np.empty((0, 0))
+            vectors = pick_rows(X, self.support_) if has_vectors else np.empty((0, 0))
+            self.support_vectors_ = on_host(vectors)
             coefficients = row_beta[:, is_support]
             self.dual_coef_ = csr_matrix(coefficients) if is_sparse_matrix(X) else coefficients
         for name, values in found.per_row.items():
@@ -324,7 +332,9 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         refuse_marker_as_class(self.unlabeled)
         if isinstance(X, Rows):
             return scores_of_rows(self, X)
-        checked = validated(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False)
+        checked = validated(
+            self, self._rows_in_place(X), accept_sparse="csr", dtype=FLOATS, reset=False
+        )
         return self._score_checked(self._in_training_units(widened(checked)))
 
     def _in_training_units(self, X: Any) -> Any:

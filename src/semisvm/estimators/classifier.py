@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from semisvm.device import TensorRows
 from semisvm.errors import UndefinedError, not_numbers
 from semisvm.kernels.formula import Formula
 from semisvm.kernels.threads import for_each
@@ -52,6 +53,12 @@ def validated(estimator: Any, X: Any, **how: Any) -> Any:
 
 def measured(estimator: Any, X: Any, **how: Any) -> tuple[Any, float | None]:
     """The same, and the largest magnitude where all threads have looked for infinite numbers."""
+    if isinstance(X, TensorRows):
+        is_plain = len(X.shape) == 2 and min(X.shape) > 0
+        if is_plain and np.isfinite(largest := largest_magnitude(X)):
+            validate_data(estimator, X, skip_check_array=True, reset=how.get("reset", True))
+            return X, largest
+        X = np.asarray(X)  # scikit-learn says below what is wrong
     with np.errstate(over="ignore", invalid="ignore"):
         if (
             type(X) is np.ndarray
@@ -172,6 +179,8 @@ def training_rows(estimator: Any, X: Any, *, is_kernel: bool) -> Any:
 
 def largest_magnitude(X: Any) -> float:
     """The largest |X[i, j]|; 0 where X is empty."""
+    if isinstance(X, TensorRows):
+        return float(X.tensor.abs().max()) if min(X.shape) else 0.0
     values = stored_numbers(X)
     if not values.size:
         return 0.0
@@ -232,13 +241,14 @@ def needs_float64(formula: Formula, X: Any) -> bool:
     """Whether kernel values of these rows may be too large for float32."""
     if formula.name not in ("linear", "poly") or not X.shape[0]:
         return False
-    squares = (
-        X.multiply(X).sum(axis=1)
-        if is_sparse_matrix(X)
-        else np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    )
+    if isinstance(X, TensorRows):
+        squares = (X.tensor.double() ** 2).sum(dim=1).max()
+    elif is_sparse_matrix(X):
+        squares = X.multiply(X).sum(axis=1).max()
+    else:
+        squares = np.einsum("ij,ij->i", X, X, dtype=np.float64).max()
     with np.errstate(over="ignore", invalid="ignore"):
-        largest = formula.diagonal(np.array([float(np.max(squares))]))[0]
+        largest = formula.diagonal(np.array([float(squares)]))[0]
     return not largest <= SAFE_KERNEL_VALUE
 
 
@@ -249,7 +259,7 @@ def refuse_undefined(scores: np.ndarray, X: Any, names: Any = None) -> None:
         return
     row = int(np.flatnonzero(~is_finite)[0])
     X = X[:] if isinstance(X, PickedRows) else X
-    is_matrix = is_sparse_matrix(X) or isinstance(X, np.ndarray)
+    is_matrix = is_sparse_matrix(X) or isinstance(X, np.ndarray | TensorRows)
     told = (
         _largest_number(X[[row]], names)[1]
         if is_matrix and X.dtype.kind == "f"
@@ -282,7 +292,7 @@ def kernel_overflow(X: Any, names: Any = None) -> UndefinedError:
 
 def _largest_number(X: Any, names: Any) -> tuple[int, str]:
     """The row of the number of largest magnitude, and in words which feature it is of."""
-    numbers = X.tocoo() if is_sparse_matrix(X) else X
+    numbers: Any = X.tocoo() if is_sparse_matrix(X) else np.asarray(X)
     values = stored_numbers(numbers).ravel()
     if not values.size:
         return 0, "there are no values"

@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.device import TensorRows
 from semisvm.estimators.binary import BinaryFit, MethodFit
 from semisvm.estimators.classifier import MANY_NUMBERS, pick_rows
 from semisvm.estimators.problem import TrainingProblem
@@ -237,6 +238,8 @@ def _are_equal(X: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     if is_sparse_matrix(X):
         different: Any = X[left] != X[right]
         return np.diff(different.indptr) == 0
+    if isinstance(X, TensorRows):
+        return (X[left].tensor == X[right].tensor).all(dim=1).cpu().numpy()
     equal = np.empty(len(left), dtype=bool)
     for tile in _tiles(len(left), X.shape[1]):
         equal[tile] = (X[left[tile]] == X[right[tile]]).all(axis=1)
@@ -245,8 +248,8 @@ def _are_equal(X: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def _key(X: Any, row: int) -> bytes:
     """One row as bytes, equal for equal rows."""
-    if isinstance(X, np.ndarray):
-        return (X[row] + 0.0).tobytes()  # -0.0 becomes 0.0
+    if not is_sparse_matrix(X):
+        return (np.asarray(X[row]) + 0.0).tobytes()  # -0.0 becomes 0.0
     part = slice(X.indptr[row], X.indptr[row + 1])
     return X.indices[part].tobytes() + X.data[part].tobytes()
 
@@ -269,6 +272,9 @@ def _direction(X) -> np.ndarray:
 def _project(X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
     """The fingerprints of dense rows, or of some of them; NaN where a number is missing."""
     direction = _direction(X)
+    if isinstance(X, TensorRows):
+        picked = X if rows is None else X[rows]
+        return (picked.tensor * X.like(direction)).sum(dim=1).cpu().numpy()
     sums = np.empty(len(X) if rows is None else len(rows))
     if is_plain_float(X) and X.size > MANY_NUMBERS:
         from semisvm.kernels.compiled import project_rows

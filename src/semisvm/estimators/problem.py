@@ -31,7 +31,13 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from semisvm.decision.checks import check_class_costs, check_cost_matrix, check_numbers
-from semisvm.device import SOLVES_OF_A_SEQUENCE, explain_choice, explain_compilation
+from semisvm.device import (
+    SOLVES_OF_A_SEQUENCE,
+    TensorRows,
+    explain_choice,
+    explain_compilation,
+    on_host,
+)
 from semisvm.estimators.classifier import needs_float64, pick_rows
 from semisvm.estimators.progress import Progress
 from semisvm.kernels import KernelRows, kernel_rows, make_formula
@@ -339,7 +345,7 @@ class TrainingProblem:
         if not self.is_primal:
             return self.kernel_rows(formula, is_frugal=is_frugal, few_rows=few_rows)
         memory = budget_bytes(self.limits.cache_size)
-        return LinearRows(MemoryRows(self.X, memory=memory), self.loss)
+        return LinearRows(MemoryRows(on_host(self.X), memory=memory), self.loss)
 
     def kernel_rows(
         self, formula: Formula, *, is_frugal: bool = False, few_rows: int = FEW_ROWS
@@ -362,7 +368,10 @@ class TrainingProblem:
     def _say_device(self, n_solves: int) -> None:
         """Print which device "auto" is and why, and whether a device will compile first."""
         device = self.limits.device
-        if device == "auto":
+        if device == "auto" and isinstance(self.X, TensorRows):
+            device = self.X.place
+            self.progress.say_once(f"[device] {device}: the rows are there")
+        elif device == "auto":
             choice = explain_choice(*self.X.shape, n_threads=n_threads(), n_solves=n_solves)
             self.progress.say_once(f"[device] {choice}")
             device = choice.partition(":")[0]

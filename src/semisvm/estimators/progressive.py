@@ -164,6 +164,7 @@ class ProgressiveSVC(BaseSVC):
     'margin_empty'
     """
 
+    _keeps_tensors = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
         **FORM_CONSTRAINTS,

@@ -143,6 +143,7 @@ class SelfTrainingSVC(BaseSVC):
     ('converged', 569)
     """
 
+    _keeps_tensors = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
         **FORM_CONSTRAINTS,

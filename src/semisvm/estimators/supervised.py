@@ -162,6 +162,7 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     array([0, 0, 0])
     """
 
+    _keeps_tensors = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
         **FORM_CONSTRAINTS,

@@ -20,6 +20,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision.audit import judge_ranking
+from semisvm.device import on_host
 from semisvm.dual import Status
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import MethodFit
@@ -491,7 +492,8 @@ class _Judge:
         self.codes = [labels.codes[fold.test] for fold in folds]
         self.rows = [fold.test for fold in folds]
         # Rows are picked for scorers that may look at them.
-        self.X = [] if self.of_codes else [pick_rows(labeled.X, fold.test) for fold in folds]
+        tested = () if self.of_codes else folds
+        self.X = [on_host(pick_rows(labeled.X, fold.test)) for fold in tested]
         self.weights: list[dict[str, np.ndarray]] = [{} for _ in folds]
         if has_weights and takes_sample_weight(self.scorer):
             self.weights = [{"sample_weight": labeled.weight[fold.test]} for fold in folds]

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.device import SOLVES_OF_A_SEQUENCE, resolve
+from semisvm.device import SOLVES_OF_A_SEQUENCE, TensorRows, on_host, resolve
 from semisvm.kernels.formula import FAR_FROM_ORIGIN, Formula, make_formula
 from semisvm.kernels.panel_source import scan_dense, sparse_source
 from semisvm.kernels.rows import CachedRows, GivenRows, KernelRows
 from semisvm.kernels.shared import SharedKernel
 from semisvm.kernels.sources import BlasSource, CallableSource, KernelSource, cross_kernel
 from semisvm.kernels.threads import for_each, n_threads
-from semisvm.matrices import as_dense, is_sparse_matrix
+from semisvm.matrices import PickedRows, as_dense, is_sparse_matrix
 from semisvm.memory import budget_bytes
 
 __all__ = [
@@ -100,6 +100,7 @@ def kernel_rows(
     # The user's own function runs on the host: on a device it would be called for every pair of
     # rows at once.
     wanted = "cpu" if device == "auto" and formula.function is not None else device
+    wanted = X.place if wanted == "auto" and isinstance(X, TensorRows) else wanted
     n_solves = 1 if is_frugal else SOLVES_OF_A_SEQUENCE
     n_features = None if formula.name == "precomputed" else X.shape[1]
     if (
@@ -112,6 +113,7 @@ def kernel_rows(
         except MemoryError:
             if device != "auto":
                 raise
+    X = on_host(X)
     if formula.name == "precomputed":
         K = np.asarray(X)
         is_float32 = K.dtype == np.float32 and (K.size == 0 or np.abs(K).max() <= LARGEST_FLOAT32)
@@ -186,19 +188,18 @@ def scores_of_new_rows(
     """
     n_rows = X.shape[0]
     n_support = coefficients.shape[1]
-    is_large = n_rows * n_support >= DEVICE_PAYS_FROM_VALUES and formula.name not in (
-        "precomputed",
-        "callable",
-    )
-    # In effect a problem of as many kernel values.
-    n_in_effect = int((n_rows * n_support) ** 0.5)
-    if (
-        is_large
-        and (place := resolve(device, n_in_effect, X.shape[1], n_threads=n_threads())) != "cpu"
-    ):
-        from semisvm.kernels.torch_source import scores_on_device
+    is_large = n_rows * n_support >= DEVICE_PAYS_FROM_VALUES
+    tensor = X.X if isinstance(X, PickedRows) else X
+    is_there = isinstance(tensor, TensorRows)
+    if (is_large or is_there) and formula.name not in ("precomputed", "callable"):
+        # In effect a problem of as many kernel values.
+        n_in_effect = int((n_rows * n_support) ** 0.5)
+        wanted = tensor.place if is_there and device == "auto" else device
+        if (place := resolve(wanted, n_in_effect, X.shape[1], n_threads=n_threads())) != "cpu":
+            from semisvm.kernels.torch_source import scores_on_device
 
-        return scores_on_device(X, support_vectors, coefficients, formula, place)
+            dtype = np.float32 if is_large else np.float64
+            return scores_on_device(X, support_vectors, coefficients, formula, place, dtype)
     scores = np.zeros((n_rows, coefficients.shape[0]))
     if n_support == 0:
         return scores

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.device import TensorRows
 from semisvm.matrices import is_sparse_matrix
 
 DOT_FORMULAS = ("linear", "rbf", "poly", "sigmoid")  # compiled code knows them by their place here
@@ -147,6 +148,9 @@ def _settle_gamma(gamma: float | str, X: Any, weight: np.ndarray | None) -> floa
 def _weighted_variance(X: Any, weight: np.ndarray | None) -> float:
     """Variance of all entries of X; a row of weight 2 counts as two rows."""
     share = np.full(X.shape[0], 1 / X.shape[0]) if weight is None else weight / weight.sum()
+    if isinstance(X, TensorRows):
+        share = X.like(share)
+        X = X.tensor.double()
     mean = float((share @ X).mean())
     if is_sparse_matrix(X):
         return float((share @ X.multiply(X)).mean()) - mean**2

@@ -34,6 +34,7 @@ import torch
 import triton
 import triton.language as tl
 
+from semisvm.device import TensorRows, on_host
 from semisvm.kernels.formula import FAR_FROM_ORIGIN, Formula
 from semisvm.kernels.sources import cross_kernel
 from semisvm.matrices import PickedRows, is_plain_float, is_sparse_matrix
@@ -52,6 +53,7 @@ def as_tensor(X: Any, dtype, device) -> Any:
     stays there.
     """
     kind = getattr(torch, np.dtype(dtype).name)
+    X = X.tensor if isinstance(X, TensorRows) else X
     if isinstance(X, torch.Tensor):
         return X.detach().to(device=device, dtype=kind)
     if is_sparse_matrix(X):
@@ -104,15 +106,13 @@ def full_precision() -> Iterator[None]:
 
 
 def scores_on_device(
-    X, support_vectors, coefficients: np.ndarray, formula: Formula, device: str
+    X, support_vectors, coefficients: np.ndarray, formula: Formula, device: str, dtype: Any
 ) -> np.ndarray:
-    """Score rows as `kernels.scores_of_new_rows` does: kernel values in float32, weighted and
-    summed in float64.
-    """
+    """Score rows as `kernels.scores_of_new_rows` does, weighted and summed in float64."""
     place = torch_device(device)
     scores = np.empty((X.shape[0], len(coefficients)))
     with current_device(place):
-        support = TorchDataSource(support_vectors, formula, np.float32, place)
+        support = TorchDataSource(support_vectors, formula, dtype, place)
         weights = torch.from_numpy(np.ascontiguousarray(coefficients.T)).to(place)
         # Each part is one transfer from the host.
         step = max(BAND, SCORED_ON_DEVICE // max(support.n_rows, 1))
@@ -121,7 +121,7 @@ def scores_on_device(
         )
         for start in range(0, X.shape[0], step):
             part = slice(start, min(start + step, X.shape[0]))
-            K = support.between(as_tensor(part_of(part), np.float32, place))
+            K = support.between(as_tensor(part_of(part), dtype, place))
             scores[part] = (K.double() @ weights).cpu().numpy()
     return scores
 
@@ -132,7 +132,7 @@ def _staged(X: PickedRows, most: int, place: Any) -> Callable[[slice], Any]:
     """
     if (
         place.type != "cuda"
-        or is_sparse_matrix(X.X)
+        or not isinstance(X.X, np.ndarray)
         or not is_plain_float(X.X)
         or X.X.dtype != np.float32
     ):
@@ -282,7 +282,7 @@ def make_torch_source(X, formula: Formula, dtype, device) -> TorchDataSource | T
     if formula.name == "precomputed":
         return TorchMatrixSource(X, dtype, device)
     if formula.function is not None:
-        return TorchMatrixSource(cross_kernel(formula, X, X), dtype, device)
+        return TorchMatrixSource(cross_kernel(formula, on_host(X), on_host(X)), dtype, device)
     return TorchDataSource(X, formula, dtype, device)
 
 

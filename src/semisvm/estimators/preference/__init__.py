@@ -182,6 +182,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
            [0.5, 0.5]])
     """
 
+    _keeps_tensors = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **{
             name: rule

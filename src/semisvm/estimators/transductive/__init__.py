@@ -161,6 +161,7 @@ class TransductiveSVC(BaseSVC):
     array([1, 1, 0])
     """
 
+    _keeps_tensors = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
         **FORM_CONSTRAINTS,
