@@ -11,7 +11,7 @@
 A ```python block runs after the blocks before it on its page, in an empty folder, with warnings as
 errors; a reader who copies them into an empty file gets the same. If a ```text block follows
 directly, it is what the block prints. If a picture in plots/ follows,
-also behind the end of a dropdown, the block draws it. Blocks named ```py are sketches and do not run.
+also behind the end of a dropdown, or a comment `% draws plots/NAME.png`, the block draws it. Blocks named ```py are sketches and do not run.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BUILT = DOCS / "_build" / "html"
 BLOCK = re.compile(
     r"^```python\n(?P<code>.*?)^```\n"
     r"(?:\s*^```text\n(?P<printed>.*?)^```\n)?"
-    r"(?:\s*^(?::::\n\s*)?!\[[^\]]*\]\((?:docs/)?(?P<plot>plots/[\w.-]+)\))?",
+    r"(?:\s*^(?::::\n\s*)?(?:!\[[^\]]*\]\(|% draws )(?P<plot>plots/[\w.-]+))?",
     re.DOTALL | re.MULTILINE,
 )
 
@@ -63,7 +63,7 @@ def keep_plot(place: str, is_written: bool) -> str | None:
         return f"draws nothing, and shows {place}"
     if is_written:
         (DOCS / place).parent.mkdir(exist_ok=True)
-        plt.figure(drawn[-1]).savefig(DOCS / place, dpi=110, bbox_inches="tight")
+        plt.figure(drawn[-1]).savefig(DOCS / place, dpi=200, bbox_inches="tight")
     plt.close("all")
     return None if (DOCS / place).exists() else f"{place} is missing: run docs/check.py plots"
 

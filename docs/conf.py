@@ -270,6 +270,13 @@ def link_names(app, doctree):
         link += node
 
 
+def mark_plots(app, doctree):
+    """Give charts a class, for the style sheet: they are drawn for a white page."""
+    for image in doctree.findall(nodes.image):
+        if image["uri"].startswith(("plots/", "../plots/")):
+            image["classes"].append("plot")
+
+
 # ---- the gallery ----
 # Examples are read by the same rule as tests: a warning is a defect. Set here, not there: a reader
 # has no use for it.
@@ -328,7 +335,7 @@ html_theme_options = {
     "header_links_before_dropdown": 5,
     "navbar_align": "left",
     "show_prev_next": True,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
     "search_bar_text": "Search the documentation",
@@ -351,3 +358,4 @@ def skip_inherited(app, what, name, value, skip, options):
 def setup(app):
     app.connect("autodoc-skip-member", skip_inherited)
     app.connect("doctree-read", link_names)
+    app.connect("doctree-read", mark_plots)
