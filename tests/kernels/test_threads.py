@@ -187,6 +187,59 @@ def test_a_busy_loop_beside_is_seen():
     assert load.n_others > 0.2  # of one core, which other tests may share
 
 
+ONE_CORE = """
+import hashlib, threading
+import numpy as np
+from threadpoolctl import threadpool_info
+from semisvm import SupervisedSVC
+from semisvm.kernels.threads import n_threads, team
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(3000, 40))
+model = SupervisedSVC(C=10.0).fit(X, X[:, 0] + rng.normal(size=len(X)) > 0)
+scores = model.decision_function(X)
+helpers = [thread for thread in threading.enumerate() if thread.name == "semisvm-team"]
+print(n_threads(), team().size, len(helpers), hashlib.sha256(scores.tobytes()).hexdigest())
+"""
+# Before anything else of the process: what the system, or its user, allows.
+LIMITS = {
+    "none": "",
+    "affinity": "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})",
+    "OMP_NUM_THREADS": "import os; os.environ['OMP_NUM_THREADS'] = '1'",
+    "quota": """
+import builtins, io
+real_open = open
+def fake_open(file, *arguments, **options):
+    if str(file) == "/sys/fs/cgroup/cpu.max":
+        return io.StringIO("50000 100000")
+    return real_open(file, *arguments, **options)
+builtins.open = fake_open
+import os.path
+real_exists = os.path.exists
+os.path.exists = lambda path: str(path) == "/sys/fs/cgroup/cpu.max" or real_exists(path)
+""",
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux")
+def test_one_core_half_a_core_or_one_thread_by_wish_start_no_other_and_give_the_same_bits():
+    free = {name: text for name, text in os.environ.items() if name != "OMP_NUM_THREADS"}
+    found = {}
+    for name, limit in LIMITS.items():
+        done = subprocess.run(
+            [sys.executable, "-c", limit + ONE_CORE],
+            env=free,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        *numbers, digest = done.stdout.split()
+        found[name] = digest
+        if limit:
+            assert numbers == ["1", "1", "0"], name
+    assert len(set(found.values())) == 1, found
+
+
 def test_openmp_has_one_thread_inside_and_its_own_after():
     def numbers():
         return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "openmp"]
