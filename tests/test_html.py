@@ -39,21 +39,27 @@ def alarmed_monitor():
     return monitor.verdict()
 
 
-RESULTS = {
-    "alarm": alarmed_monitor(),
-    "point": make_point(min_precision=0.9),
-    "missed": make_point(min_precision=0.999, min_recall=0.999),
-    "costs": make_point(costs=(5.0, 1.0)),
-    "verdict": labeled_campaign(20).verdict(),
-    "certified": labeled_campaign(80).verdict(),
-    "recall": labeled_campaign(30, min_recall=0.8).verdict(),
-    "campaign": labeled_campaign(20),
-    "prices": labeled_campaign(0).prices(),
-    "summary": binary_summary(),
-    "classes": multiclass_summary(),
-    "empty": EMPTY,
-    "comparison": make_comparison(),
+MAKERS = {
+    "alarm": alarmed_monitor,
+    "point": lambda: make_point(min_precision=0.9),
+    "missed": lambda: make_point(min_precision=0.999, min_recall=0.999),
+    "costs": lambda: make_point(costs=(5.0, 1.0)),
+    "verdict": lambda: labeled_campaign(20).verdict(),
+    "certified": lambda: labeled_campaign(80).verdict(),
+    "recall": lambda: labeled_campaign(30, min_recall=0.8).verdict(),
+    "campaign": lambda: labeled_campaign(20),
+    "prices": lambda: labeled_campaign(0).prices(),
+    "summary": binary_summary,
+    "classes": multiclass_summary,
+    "empty": lambda: EMPTY,
+    "comparison": make_comparison,
 }
+
+
+@pytest.fixture(scope="module")
+def results():
+    """One result of each kind."""
+    return {name: make() for name, make in MAKERS.items()}
 
 
 def page_of(result):
@@ -67,36 +73,36 @@ def words(page):
     return " ".join(" ".join(tree.itertext()).split())
 
 
-@pytest.mark.parametrize("name", RESULTS)
-def test_every_result_is_well_formed_and_small(name):
-    page = page_of(RESULTS[name])
+@pytest.mark.parametrize("name", MAKERS)
+def test_every_result_is_well_formed_and_small(results, name):
+    page = page_of(results[name])
     read_html(page)
     assert len(page) < 30_000
     assert not re.search(r"\bnan\b|\binf\b|–", words(page))
 
 
-def test_the_sentences_are_those_of_the_text():
+def test_the_sentences_are_those_of_the_text(results):
     for name in ("verdict", "certified", "recall", "alarm"):
-        for sentence in RESULTS[name].reason.split(". "):
-            assert sentence in words(page_of(RESULTS[name]))
-    for line in str(RESULTS["point"]).splitlines():
+        for sentence in results[name].reason.split(". "):
+            assert sentence in words(page_of(results[name]))
+    for line in str(results["point"]).splitlines():
         if not line.strip().startswith(("precision ", "recall ", "F1 ")):
-            assert line.strip() in words(page_of(RESULTS["point"]))
-    for line in first_screen(RESULTS["summary"]).lines:
-        assert line in words(page_of(RESULTS["summary"]))
-    assert RESULTS["comparison"].verdict in words(page_of(RESULTS["comparison"]))
+            assert line.strip() in words(page_of(results["point"]))
+    for line in first_screen(results["summary"]).lines:
+        assert line in words(page_of(results["summary"]))
+    assert results["comparison"].verdict in words(page_of(results["comparison"]))
 
 
-def test_numbers_stand_beside_their_intervals():
-    point = RESULTS["point"]
+def test_numbers_stand_beside_their_intervals(results):
+    point = results["point"]
     value, low, high = point.precision
     assert f"{value:.3f} ({low:.3f} to {high:.3f})" in words(page_of(point))
     assert page_of(point).count('class="asked"') == 1
-    assert 'class="band"' in page_of(RESULTS["summary"])
-    assert "20 labels so far, about" in words(page_of(RESULTS["campaign"]))
+    assert 'class="band"' in page_of(results["summary"])
+    assert "20 labels so far, about" in words(page_of(results["campaign"]))
 
 
-def test_no_text_becomes_markup():
+def test_no_text_becomes_markup(results):
     summary = replace(binary_summary(), classes=("a", HOSTILE), positive=HOSTILE)
     points = summary.operating_points
     summary = replace(summary, operating_points={HOSTILE: next(iter(points.values()))})
@@ -107,8 +113,8 @@ def test_no_text_becomes_markup():
         baseline=HOSTILE,
         left_out={HOSTILE: HOSTILE},
     )
-    point = replace(RESULTS["point"], reason=HOSTILE)
-    verdict = replace(RESULTS["verdict"], reason=HOSTILE)
+    point = replace(results["point"], reason=HOSTILE)
+    verdict = replace(results["verdict"], reason=HOSTILE)
     for result in (summary, comparison, point, verdict):
         tree = read_html(page_of(result))
         assert not list(tree.iter("img"))
@@ -117,11 +123,11 @@ def test_no_text_becomes_markup():
 
 
 @pytest.mark.parametrize("theme", ["light", "dark", "Jupyter", "VS Code"])
-def test_it_can_be_read_in_every_theme(chromium, theme):
+def test_it_can_be_read_in_every_theme(chromium, results, theme):
     """The theme of the notebook counts, and that of the system where there is none."""
     wrappers = {"Jupyter": 'data-jp-theme-light="false"', "VS Code": 'class="vscode-dark"'}
     is_dark = theme != "light"
-    cards = "".join(result._repr_html_() for result in RESULTS.values())
+    cards = "".join(result._repr_html_() for result in results.values())
     page = chromium.new_page(
         viewport={"width": 390, "height": 800},
         color_scheme="dark" if theme == "dark" else "light",
