@@ -42,7 +42,7 @@ def test_the_page_on_the_interface_lists_every_public_name_and_no_other():
         public.update(getattr(importlib.import_module(f"semisvm.{room.name}"), "__all__", []))
     page = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
     start = page.index("## Every public name")
-    rows = page[start : page.index("## Beside scikit-learn")].splitlines()
+    rows = page[start:].splitlines()
     listed = {
         name
         for row in rows

@@ -3,7 +3,7 @@ Which part of the precision-recall curve is certified?
 ======================================================
 
 A campaign tests several thresholds, from strict to loose. The strict ones are certified first; more
-labels widen the certified part. Here the truth is known, so that the real curve can be drawn behind
+labels widen the certified part. Here the truth is known, so that the true curve can be drawn behind
 it.
 """
 
@@ -55,7 +55,7 @@ ax.plot(
     precision,
     color="0.6",
     lw=1.5,
-    label="the real curve of the pool (not known in practice)",
+    label="true curve of the pool (not known in practice)",
 )
 ax.axhline(0.85, color="#b03a2e", lw=1, ls=":")
 ax.text(0.01, 0.84, "target: precision at least 0.85", color="#b03a2e", va="top", fontsize=9)

@@ -12,6 +12,12 @@ import numpy as np
 
 from semisvm import SupervisedSVC
 
+# %%
+# Three classes, and what each error costs
+# ----------------------------------------
+#
+# A row of the matrix is the true class, a column the predicted one.
+
 rng = np.random.default_rng(0)
 centers = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 1.7]])
 truth = rng.integers(3, size=900)
@@ -19,7 +25,7 @@ X = centers[truth] + 0.8 * rng.standard_normal((900, 2))
 train = slice(0, 150)
 test = slice(150, None)
 
-costs = np.array([[0, 10, 1], [1, 0, 1], [1, 1, 0]])  # lines: true class, columns: predicted class
+costs = np.array([[0, 10, 1], [1, 0, 1], [1, 1, 0]])
 
 
 def cost_of(predicted):

@@ -94,5 +94,5 @@ print(f"campaign: half of the repeats are certified after {np.median(needed):.0f
 
 # %%
 # Most random labels are of rows that the model rejects, and say nothing about precision. A campaign
-# draws where evidence is, and its statistics allow looking after every label. The random sample
-# must be large at once: looking again and again at growing samples would break its promise.
+# draws mostly among accepted rows, and its tests allow looking after every label. A random sample
+# may be tested only once: testing it again and again while it grows would break the promise.

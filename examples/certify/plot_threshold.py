@@ -34,7 +34,7 @@ model = PreferenceSVC(min_recall=0.95, random_state=0).fit(X, y)
 print(model.operating_point_)
 
 # %%
-# The curve of all thresholds, with the chosen one:
+# Every threshold is a trade of precision for recall. The chosen one is marked, with its intervals:
 
 OperatingPointDisplay.from_estimator(model)
 plt.show()

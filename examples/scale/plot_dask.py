@@ -14,6 +14,10 @@ from distributed import Client
 
 from semisvm import SupervisedSVC
 
+# %%
+# A cluster of two workers, and 40,000 rows
+# -----------------------------------------
+
 client = Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
 
 rng = np.random.default_rng(0)
@@ -22,24 +26,27 @@ rows = rng.standard_normal((40_000, 20))
 truth = (rows @ direction + rng.standard_normal(40_000) > 0).astype(int)
 labels = np.where(rng.random(40_000) < 0.1, truth, -1)  # one row in ten has a label
 
+# %%
+# Fit and predict
+# ---------------
+#
+# Predictions are lazy: they are made where the rows are.
+
 X = da.from_array(rows, chunks=(5_000, 20))
 y = da.from_array(labels, chunks=5_000)
 model = SupervisedSVC(kernel="linear").fit(X, y)
+predicted = model.predict(X)
+print(type(predicted).__module__, predicted.shape)
+print(f"accuracy: {(predicted == da.from_array(truth, chunks=5_000)).mean().compute():.3f}")
 
 # %%
-# Predictions are lazy, too: they are made where the rows are.
-
-said = model.predict(X)
-print(type(said).__module__, said.shape)
-print(f"{(said == da.from_array(truth, chunks=5_000)).mean().compute():.1%} right")
-
-# %%
-# The model is the one that is found in memory:
+# The same model as in memory
+# ---------------------------
 
 in_memory = SupervisedSVC(kernel="linear", solver="primal").fit(rows, labels)
 figure, ax = plt.subplots(figsize=(5, 4.2), layout="constrained")
 ax.axline((0, 0), slope=1, color="0.7", lw=1)
 ax.plot(in_memory.coef_.ravel(), model.coef_.ravel(), "o", color="#2f6db3")
-ax.set(xlabel="weights found in memory", ylabel="weights found on the cluster", aspect="equal")
+ax.set(xlabel="coefficients, in memory", ylabel="coefficients, on the cluster", aspect="equal")
 plt.show()
 client.close()

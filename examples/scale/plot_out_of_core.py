@@ -17,6 +17,10 @@ import numpy as np
 from semisvm import SupervisedSVC
 from semisvm.primal import FileRows
 
+# %%
+# A file of rows
+# --------------
+
 folder = tempfile.TemporaryDirectory()
 rng = np.random.default_rng(0)
 direction = rng.standard_normal(40) / np.sqrt(40)
@@ -32,24 +36,29 @@ def write_rows(n):
 
 
 # %%
+# Fit and predict
+# ---------------
+#
 # The rows bring their labels: `codes` are places in `classes`, -1 for rows without a label.
 
 path, known, codes = write_rows(20_000)
 rows = FileRows(path, codes=known, classes=np.array(["no", "yes"]))
 model = SupervisedSVC(kernel="linear").fit(rows, None)
-said = model.predict(rows)
-print(f"{np.mean(said == np.array(['no', 'yes'])[codes]):.1%} right, gap {model.gap_.max():.0e}")
+accuracy = np.mean(model.predict(rows) == np.array(["no", "yes"])[codes])
+print(f"accuracy {accuracy:.3f}, gap {model.gap_.max():.0e}")
 
 # %%
-# In memory the same model is found:
+# The same model as in memory
+# ---------------------------
 
 in_memory = SupervisedSVC(kernel="linear", solver="primal").fit(
     np.load(path), np.where(known < 0, -1, known)
 )
-print(f"largest difference of the weights: {np.abs(model.coef_ - in_memory.coef_).max():.0e}")
+print(f"largest difference of the coefficients: {np.abs(model.coef_ - in_memory.coef_).max():.0e}")
 
 # %%
-# Time grows with the number of rows:
+# Time grows with the number of rows
+# ----------------------------------
 
 sizes = [25_000, 50_000, 100_000, 200_000]
 seconds = []

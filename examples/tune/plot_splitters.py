@@ -14,6 +14,10 @@ from sklearn.model_selection import KFold
 
 from semisvm import SemiSupervisedKFold
 
+# %%
+# 60 rows, 15 labels
+# ------------------
+
 rng = np.random.default_rng(0)
 y = np.full(60, -1)
 y[:15] = rng.permutation(np.arange(15) % 2)
@@ -21,7 +25,8 @@ y = rng.permutation(y)
 X = np.zeros((60, 1))
 
 # %%
-# One line per fold, one cell per row:
+# One line per fold, one cell per row
+# -----------------------------------
 
 figure, axes = plt.subplots(2, 1, figsize=(9, 3.8), layout="constrained")
 colors = ListedColormap(

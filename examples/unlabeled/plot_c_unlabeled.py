@@ -14,12 +14,20 @@ from sklearn.model_selection import GridSearchCV
 
 from semisvm import SemiSupervisedKFold, TransductiveSVC
 
+# %%
+# Four kinds of digits, 60 labels
+# -------------------------------
+
 X, digit = load_digits(return_X_y=True)
 keep = np.isin(digit, (3, 5, 8, 9))
 rows = np.random.default_rng(0).permutation(np.flatnonzero(keep))[:500]
 X = X[rows] / 16
 is_eight_or_nine = (digit[rows] > 5).astype(int)
 y = np.where(np.arange(500) < 60, is_eight_or_nine, -1)
+
+# %%
+# A grid of penalties
+# -------------------
 
 shares = [0.001, 0.01, 0.1, 1, 10]
 search = GridSearchCV(
@@ -30,8 +38,10 @@ search = GridSearchCV(
 search.fit(X, y)
 
 # %%
-# The cross-validated accuracy on 60 labels, beside the accuracy on the other rows, which nobody
-# knows in practice:
+# Cross-validation beside the truth
+# ---------------------------------
+#
+# The accuracy on the other rows is not known in practice.
 
 real = [
     TransductiveSVC(C=10, gamma=0.05, C_unlabeled=10 * share)
@@ -39,12 +49,12 @@ real = [
     .score(X[60:], is_eight_or_nine[60:])
     for share in shares
 ]
-found = search.cv_results_
-error = found["std_test_score"] / np.sqrt(5)
+results = search.cv_results_
+error = results["std_test_score"] / np.sqrt(5)
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.errorbar(
     shares,
-    found["mean_test_score"],
+    results["mean_test_score"],
     error,
     marker="o",
     capsize=4,

@@ -12,6 +12,10 @@ from sklearn.datasets import load_digits
 
 from semisvm import AutoSVC, SupervisedSVC
 
+# %%
+# 1,000 digits, three labels per class
+# ------------------------------------
+
 X, digit = load_digits(return_X_y=True)
 rows = np.random.default_rng(0).permutation(len(X))[:1000]
 X = X[rows]
@@ -23,13 +27,14 @@ rest = y == -1
 
 model = AutoSVC().fit(X, y)
 baseline = SupervisedSVC(C=10).fit(X, y)
-print(
-    f"AutoSVC {model.score(X[rest], digit[rest]):.1%}, SupervisedSVC"
-    f" {baseline.score(X[rest], digit[rest]):.1%} right"
-)
+print(f"AutoSVC: {model.score(X[rest], digit[rest]):.3f}")
+print(f"SupervisedSVC: {baseline.score(X[rest], digit[rest]):.3f}")
 
 # %%
-# Some of its mistakes, each with what it said:
+# Its mistakes
+# ------------
+#
+# The true digit, and the prediction:
 
 wrong = np.flatnonzero((model.transduction_ != digit) & rest)
 figure, axes = plt.subplots(2, 8, figsize=(9, 2.8), layout="constrained")
@@ -37,12 +42,15 @@ for ax in axes.flat:
     ax.set_axis_off()
 for ax, row in zip(axes.flat, wrong, strict=False):
     ax.imshow(X[row].reshape(8, 8), cmap="gray_r")
-    ax.set_title(f"{digit[row]}, said {model.transduction_[row]}", fontsize=9)
+    ax.set_title(f"{digit[row]} → {model.transduction_[row]}", fontsize=9)
 figure.suptitle(f"{len(wrong)} of {rest.sum()} rows are wrong; the first {min(16, len(wrong))}")
 plt.show()
 
 # %%
-# What helped: the weights of the kernels in the average.
+# What helped
+# -----------
+#
+# The weights of the kernels in the average:
 
 names, weights = zip(*sorted(model.weights_.items(), key=lambda item: item[1]), strict=True)
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")

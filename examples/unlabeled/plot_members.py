@@ -11,7 +11,6 @@ Here the question is whether a handwritten digit is odd. The other model has lea
 that are not among yours.
 """
 
-# %%
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
@@ -20,19 +19,28 @@ from sklearn.frozen import FrozenEstimator
 
 from semisvm import AutoSVC
 
+# %%
+# Their model
+# -----------
+
 X, digit = load_digits(return_X_y=True)
 is_odd = digit % 2
 
 theirs = ExtraTreesClassifier(random_state=0).fit(X[:500], is_odd[:500])
 
 # %%
-# Your rows are the others, 800 of them, with 20 labels; five draws of the labels.
+# Your rows
+# ---------
+#
+# 800 of the others, with 20 labels; five draws of the labels. The number beside a member is its
+# weight before the labels are looked at; the models of `AutoSVC` have 1.
+
 rows = np.arange(500, 1300)
 choices = {
     "AutoSVC alone": [],
     "with gradient boosting": [("boosting", HistGradientBoostingClassifier(min_samples_leaf=5))],
-    "with their model, belief 1": [("theirs", FrozenEstimator(theirs), 1.0)],
-    "with their model, belief 10": [("theirs", FrozenEstimator(theirs), 10.0)],
+    "with their model, weight 1": [("theirs", FrozenEstimator(theirs), 1.0)],
+    "with their model, weight 10": [("theirs", FrozenEstimator(theirs), 10.0)],
 }
 accuracy = {name: [] for name in choices}
 for seed in range(5):
@@ -46,6 +54,9 @@ for name, values in accuracy.items():
     print(f"{name:28} {np.mean(values):.3f}")
 
 # %%
+# The accuracy on the rows without a label
+# ----------------------------------------
+
 figure, axes = plt.subplots(figsize=(6.4, 2.8), layout="constrained")
 for height, values in enumerate(reversed(accuracy.values())):
     axes.plot(values, [height] * len(values), "o", color="#2f6db3", alpha=0.4)
@@ -56,5 +67,5 @@ plt.show()
 # %%
 # Gradient boosting learns from the same 20 labels and costs 1.6 points, which is why it is not in
 # the default. Their model knows more than your labels do: with it, the average is as good as that
-# model, and you did not have to know beforehand which of the two is better. The belief matters
-# little here (:doc:`/auto`). ``families_`` has the weight of each member.
+# model, and you did not have to know beforehand which of the two is better. Its weight
+# matters little here (:doc:`/auto`). ``families_`` has the weight of each member.
