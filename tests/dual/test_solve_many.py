@@ -44,3 +44,17 @@ def test_a_callback_that_ends_one_solve_ends_all_after_it():
     found = solve_many(problems_of_three_sizes(svc_case(n=60)), tol=1e-6, callback=stop)
     assert [one.status for one in found] == [Status.STOPPED] * 3
     assert asked
+
+
+def test_multiples_of_the_same_bounds_are_solved_as_problems_of_their_own(device):
+    case = svc_case(n=24)
+    unit = case.problem()
+    factors = (0.1, 1.0, 2.0)
+    alone = [
+        DualProblem(unit.kernel, case.linear, factor * case.lower, factor * case.upper)
+        for factor in factors
+    ]
+    together = solve_many([unit.with_bounds_times(f) for f in factors], device=device)
+    for found, expected in zip(together, solve_many(alone, device=device), strict=True):
+        assert np.array_equal(found.beta, expected.beta)
+        assert found.gap < 1e-3

@@ -161,7 +161,6 @@ def _solutions(blocks: "Blocks", reason: Status | None, seconds: float) -> list[
         DualSolution(
             beta=beta[b],
             scores=scores[b],
-            gradient=problem.at_variables(scores[b]) + problem.linear,
             bias=float(bias[b]),
             objective=float(objective[b]),
             gap=float(gap[b]),
@@ -194,10 +193,7 @@ class Blocks:
         row = problems[0].row
         self.row = kernel.each_row if row is None else kernel.tensor(row.astype(np.int32))
         self.at_row: Any = slice(None) if row is None else self.row.long()
-        self.linear, self.lower, self.upper = (
-            kernel.tensor(np.stack([getattr(problem, name) for problem in problems]))
-            for name in ("linear", "lower", "upper")
-        )
+        self.linear, self.lower, self.upper = self._send_problems()
         self._cut_into_blocks()
         self._begin(starts)
         shape = (self.n_problems,)
@@ -220,6 +216,21 @@ class Blocks:
         on_device = device.type == "cuda"
         self.steps_per_look = (STEPS_PER_LOOK if self.picks else 2) if on_device else 1
         self.looks_behind = LOOKS_BEHIND if on_device and self.picks else 0
+
+    def _send_problems(self) -> tuple[Any, Any, Any]:
+        """linear, lower and upper of all problems; those with multiples of the same bounds are
+        sent once.
+        """
+        origins = [problem.widened_from or (problem, 1.0) for problem in self.problems]
+        distinct = list({id(origin): origin for origin, _ in origins}.values())
+        linear, lower, upper = (
+            self.kernel.tensor(np.stack([getattr(origin, name) for origin in distinct]))
+            for name in ("linear", "lower", "upper")
+        )
+        number = {id(origin): k for k, origin in enumerate(distinct)}
+        which = self.kernel.tensor(np.array([number[id(origin)] for origin, _ in origins]))
+        factor = self.kernel.tensor(np.array([factor for _, factor in origins]))[:, None]
+        return linear[which], lower[which] * factor, upper[which] * factor
 
     def _cut_into_blocks(self) -> None:
         """Divide the variables into segments and blocks, and allocate memory for a block's
@@ -251,6 +262,12 @@ class Blocks:
         """Carry the starts into the bounds, and bring the scores up to date for the coefficients
         that changed.
         """
+        if all(start is None for start in starts):
+            self.beta = torch.zeros_like(self.linear).clamp(self.lower, self.upper)
+            if not self.beta.any() and all(problem.total == 0 for problem in self.problems):
+                shape = (self.n_problems, self.kernel.n_rows)
+                self.scores = torch.zeros(shape, dtype=torch.float64, device=self.kernel.device)
+                return
         pairs = zip(self.problems, starts, strict=True)
         begun = [feasible_start(problem, start, self.kernel) for problem, start in pairs]
         betas, scores, changes = zip(*begun, strict=True)

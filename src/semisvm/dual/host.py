@@ -336,12 +336,9 @@ class SolverState:
         self.survey()
         may_rise = self.beta < self.upper
         may_fall = self.beta > self.lower
-        beta = self.beta[self.place].copy()
-        gradient = self.gradient[self.place].copy()
         return DualSolution(
-            beta=beta,
+            beta=self.beta[self.place].copy(),
             scores=self.gradient[0] - self.linear[0],
-            gradient=gradient,
             bias=bias_of(self.gradient, may_rise, may_fall, self._is_free()),
             objective=self.objective,
             gap=self.highest - self.lowest,

@@ -14,6 +14,7 @@ copied. Symbols:
 """
 
 import math
+from copy import copy
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -86,6 +87,8 @@ class DualProblem:
     upper: np.ndarray
     total: float = 0.0
     row: np.ndarray | None = None
+    # Another problem on the same rows, and how many times as wide these bounds are.
+    widened_from: "tuple[DualProblem, float] | None" = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("linear", "lower", "upper"):
@@ -97,6 +100,27 @@ class DualProblem:
     def n_variables(self) -> int:
         """Number of variables, which may differ from the number of data rows."""
         return len(self.linear)
+
+    def with_bounds_times(self, factor: float) -> "DualProblem":
+        """Return the problem with all bounds, and the sum, multiplied by a factor.
+
+        Problems that come from one are sent to a device once.
+
+        Parameters
+        ----------
+        factor : float
+            Positive and finite, as C is for the problem at C = 1.
+
+        Returns
+        -------
+        DualProblem
+            The problem with the other bounds.
+        """
+        wider = copy(self)
+        for name in ("lower", "upper", "total"):
+            object.__setattr__(wider, name, getattr(self, name) * factor)
+        object.__setattr__(wider, "widened_from", (self, factor))
+        return wider
 
     def sum_by_row(self, values: np.ndarray) -> np.ndarray:
         """Sum one number per variable over the variables of each data row.
@@ -188,8 +212,6 @@ class DualSolution:
         The coefficients.
     scores : ndarray of shape (n_rows,)
         K beta for every data row.
-    gradient : ndarray of shape (n_variables,)
-        K beta + linear.
     bias : float
         The multiplier of the sum constraint.
     objective : float
@@ -227,7 +249,6 @@ class DualSolution:
 
     beta: np.ndarray
     scores: np.ndarray
-    gradient: np.ndarray
     bias: float
     objective: float
     gap: float

@@ -130,9 +130,15 @@ class Search:
             scores = scores * (tasks[0].unit / 2)  # they were solved in these units
         return combine(scores, n_classes, self.problem.scheme)
 
-    def _machine(self, task: Task, kernel: MachineRows, fold: Fold, C: float) -> Problem:
-        """One binary problem of one fold at one C."""
-        return task.problem(kernel, fold.codes(self.problem.labels.codes), C * fold.weight)
+    def _machine_at(
+        self, task: Task, kernel: MachineRows, fold: Fold
+    ) -> Callable[[float], Problem]:
+        """What gives one binary problem of one fold at a C."""
+        codes = fold.codes(self.problem.labels.codes)
+        unit = task.problem(kernel, codes, fold.weight)
+        if isinstance(unit, DualProblem):
+            return unit.with_bounds_times
+        return lambda C: task.problem(kernel, codes, C * fold.weight)
 
     def _solve_paths(self, tasks: Sequence[Task], kernel: MachineRows, keep: Callable) -> None:
         """On the CPU: side by side where the whole kernel is in memory, else by turns.
@@ -196,7 +202,7 @@ class Search:
         self, path: _Path, task: Task, kernel: MachineRows
     ) -> Iterator[tuple[int, Solution]]:
         """Solve one problem for ascending values of C, each from the solution of the last."""
-        fold = self.folds[path.fold]
+        machine_at = self._machine_at(task, kernel, self.folds[path.fold])
         last: Solution | None = None
         last_C = 0.0
         bound = np.empty(0)
@@ -204,7 +210,7 @@ class Search:
             if self._stop.is_set():
                 return
             C = float(self.Cs[cell])
-            machine = self._machine(task, kernel, fold, C)
+            machine = machine_at(C)
             start: Solution | np.ndarray | None = last
             if isinstance(last, DualSolution):
                 start = _moved_with_bounds(last.beta, bound, C / last_C)
@@ -226,11 +232,15 @@ class Search:
             for fold in range(len(self.folds))
             for task in range(len(tasks))
         ]
+        machine_at = {
+            (fold, task): self._machine_at(tasks[task], kernel, self.folds[fold])
+            for fold in range(len(self.folds))
+            for task in range(len(tasks))
+        }
         for first in range(0, len(order), DEVICE_BATCH):
             batch = order[first : first + DEVICE_BATCH]
             machines = [
-                self._machine(tasks[path.task], kernel, self.folds[path.fold], float(self.Cs[cell]))
-                for path, cell in batch
+                machine_at[path.fold, path.task](float(self.Cs[cell])) for path, cell in batch
             ]
             for (path, cell), solution in zip(
                 batch, solve_machines(machines, **self._limits()), strict=True

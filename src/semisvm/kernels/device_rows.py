@@ -108,13 +108,13 @@ class DeviceRows:
     ) -> None:
         """scores[b] += coefficients[b] @ stored[place[b]] for each problem b."""
         length = place.shape[-1]
-        grid = (-(-self.n_rows // COLUMNS_OF_PROGRAM), n_problems)
-        add_rows_on_device[grid](
+        add_rows_on_device[(-(-self.n_rows // COLUMNS_OF_PROGRAM) * n_problems,)](
             stored,
             place,
             coefficients,
             scores,
             state,
+            n_problems,
             self.n_rows,
             self.stride,
             length,
@@ -165,13 +165,14 @@ class DeviceRows:
         return stored
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n_problems"])
 def add_rows_on_device(
     stored,
     place,
     coefficients,
     scores,
     state,
+    n_problems,
     n,
     stride,
     length,
@@ -182,11 +183,12 @@ def add_rows_on_device(
     are not read.
 
     One program handles a segment of the columns of one problem b; problems with state[b] != 0 are
-    skipped.
+    skipped. Programs of one segment are neighbors, so that rows which several problems add are
+    still in the device's cache.
     """
-    b = tl.program_id(1).to(tl.int64)
+    b = (tl.program_id(0) % n_problems).to(tl.int64)
     if tl.load(state + b) == 0:
-        j = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+        j = tl.program_id(0) // n_problems * COLUMNS + tl.arange(0, COLUMNS)
         there = j < n
         sums = tl.zeros((ROWS, COLUMNS), dtype=tl.float64)
         for start in range(0, length, ROWS):

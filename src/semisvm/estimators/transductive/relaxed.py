@@ -313,7 +313,7 @@ def _one_variable_per_row(solution: Solution) -> Solution:
     """The same f in the variables of hard labels, as a start."""
     if not isinstance(solution, DualSolution):
         return solution
-    return replace(solution, beta=solution.row_beta, gradient=solution.scores, row=None)
+    return replace(solution, beta=solution.row_beta, row=None)
 
 
 class StreamedAnnealing(StreamedSwitching):
