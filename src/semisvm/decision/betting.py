@@ -175,10 +175,12 @@ def log_prior(rates: Floats, middle: float) -> Floats:
 
 def log_falling(a: ArrayLike, k: ArrayLike) -> Floats:
     """Return log a (a - 1) ... (a - k + 1); -infinite where a factor is 0."""
-    a, k = np.broadcast_arrays(np.asarray(a, float), np.asarray(k, float))
-    left = a - k
-    log_factorials = log_gamma(np.stack([a, np.maximum(left, 0)]) + 1)
-    return np.where(left < 0, -np.inf, log_factorials[0] - log_factorials[1])
+    a = np.asarray(a, float)
+    left = a - np.asarray(k, float)
+    arguments = np.concatenate([a.ravel(), np.maximum(left, 0).ravel()])
+    log_factorials = log_gamma(arguments + 1)
+    log_a = log_factorials[: a.size].reshape(a.shape)
+    return np.where(left < 0, -np.inf, log_a - log_factorials[a.size :].reshape(left.shape))
 
 
 @lru_cache(maxsize=4096)

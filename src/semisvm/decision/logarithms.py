@@ -30,8 +30,12 @@ def log_gamma(x: ArrayLike) -> Floats:
         series *= square
     series += SERIES[0]
     ends = x * (x + 5)  # x (x + 1) ... (x + 5) = ends (ends + 4) (ends + 6)
-    log_product = np.log(ends * (ends + 4) * (ends + 6))
-    return (y - 0.5) * np.log(y) - y + 0.5 * math.log(2 * math.pi) + series * inverse - log_product
+    result = np.log(y) * (y - 0.5)
+    result -= y
+    result += 0.5 * math.log(2 * math.pi)
+    result += series * inverse
+    result -= np.log(ends * (ends + 4) * (ends + 6))
+    return result
 
 
 def log_sum_exp(values: ArrayLike, axis: int | None = None) -> Floats:
