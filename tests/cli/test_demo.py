@@ -1,22 +1,16 @@
 """`semisvm demo`: label until certified, end to end, into a folder of its own."""
 
+import contextlib
+import io
 import re
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import pytest
 
+from command_line import run_command
+from semisvm.cli.commands import run
 from semisvm.tables import load
 from semisvm.tables.label import open_session
-
-
-def demo(folder, *arguments):
-    code = "from semisvm.cli import main; main()"
-    command = [sys.executable, "-c", code, "demo", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=120, cwd=folder, check=False
-    )
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +19,14 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     (folder / "semisvm-demo").mkdir()
     (folder / "semisvm-demo" / "report.html").write_text("mine")
-    done = demo(folder)
-    assert done.returncode == 0, done.stderr
+    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()) as stdout:
+        assert run(["demo"]) == 0
+    printed = stdout.getvalue()
     return SimpleNamespace(
         folder=folder,
         out=folder / "semisvm-demo-2",
-        printed=" ".join(done.stdout.split()),
-        n_lines=len(done.stdout.splitlines()),
+        printed=" ".join(printed.split()),
+        n_lines=len(printed.splitlines()),
     )
 
 
@@ -114,9 +109,9 @@ def test_its_report_opens_without_an_error_or_a_request(made, chromium):
     assert complaints == []
 
 
-def test_a_folder_that_holds_something_is_refused(tmp_path):
+def test_a_folder_that_holds_something_is_refused(tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("mine")
-    done = demo(tmp_path, "--out", str(tmp_path))
-    assert done.returncode == 2
-    assert "choose another --out" in done.stderr
+    done = run_command(capsys, "demo", "--out", tmp_path)
+    assert done.code == 2
+    assert "choose another --out" in done.err
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import textwrap
 
-from command_line import COMMAND, write_rows
+from command_line import run_command, write_rows
 
 # skops walks through all packages of scikit-learn; the compiler takes longest to load.
 UNUSED = {"numba"}
@@ -42,21 +42,12 @@ def test_predict_loads_nothing_large_that_it_does_not_use(fitted, tmp_path):
     assert not loaded_by("predict", model, data, "--out", tmp_path / "out.csv") & UNUSED
 
 
-def test_predict_of_an_average_loads_no_compiler(tmp_path):
+def test_predict_of_an_average_loads_no_compiler(tmp_path, capsys):
     data = write_rows(tmp_path / "t.csv")
-    words = [
-        "fit",
-        data,
-        "--target",
-        "y",
-        "--method",
-        "autosvc",
-        "--no-tune",
-        "--out",
-        tmp_path / "m.skops",
-    ]
-    subprocess.run([*COMMAND, *words], check=True)
-    found = loaded_by("predict", tmp_path / "m.skops", data, "--out", tmp_path / "out.csv")
+    model = tmp_path / "m.skops"
+    words = ["--target", "y", "--method", "autosvc", "--no-tune", "--out", model]
+    assert run_command(capsys, "fit", data, *words).code == 0
+    found = loaded_by("predict", model, data, "--out", tmp_path / "out.csv")
     assert not found & UNUSED
 
 
