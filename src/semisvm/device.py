@@ -112,9 +112,7 @@ def explain_compilation(device: str) -> str | None:
 
 
 class TensorRows:
-    """Rows in a device's memory, as a matrix whose rows can be picked there. NumPy's functions get
-    a copy on the host.
-    """
+    """Rows in a device's memory, picked there; NumPy's functions get a copy on the host."""
 
     def __init__(self, tensor: Any):
         self.tensor = tensor
@@ -158,9 +156,7 @@ class TensorRows:
 
 
 def on_host(values: Any) -> Any:
-    """Return values from a device's memory (a torch tensor, a CuPy array) as a NumPy array,
-    anything else as it is.
-    """
+    """Return values of a device (torch, CuPy) as a NumPy array, anything else as it is."""
     if isinstance(values, TensorRows):
         return np.asarray(values)
     if hasattr(values, "detach") and hasattr(values, "cpu"):

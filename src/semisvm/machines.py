@@ -117,9 +117,7 @@ def losses_at(margin: np.ndarray, loss: str) -> np.ndarray:
 def primal_objective(
     solution: Solution, sign: np.ndarray, box: np.ndarray, loss: str = "hinge"
 ) -> float:
-    """The objective of `hinge_problem` at the f of a solution: at least the optimum, whatever
-    the solver left open.
-    """
+    """The objective of `hinge_problem` at the f of a solution: at least the optimum."""
     losses = box * losses_at(sign * solution.decision_values, loss)
     return 0.5 * solution.squared_norm + float(losses[sign != 0].sum())
 
@@ -127,9 +125,7 @@ def primal_objective(
 def settle_solver(
     solver: Solver, loss: Loss, kernel: Any, X: Any, *, reason_against: str | None, device: str
 ) -> Literal["dual", "primal"]:
-    """The form of a fit; `reason_against` says why a method has no primal form here, None where
-    it has one.
-    """
+    """The form of a fit; `reason_against` says why a method has no primal form, else None."""
     if solver == "dual":
         if loss != "hinge":
             raise ValueError(

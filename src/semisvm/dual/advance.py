@@ -97,9 +97,7 @@ class PairwiseSteps:
         return True
 
     def _bring_in(self, tol: float) -> bool:
-        """Make kernel rows of the variables that violate optimality most; return whether all
-        that may move have one.
-        """
+        """Make rows of the worst violators; return whether all that may move have one."""
         state, kernel = self.state, self.state.kernel
         may_rise = state.beta < state.upper
         may_fall = state.beta > state.lower
@@ -131,9 +129,7 @@ class PairwiseSteps:
 
 
 def _worst_rows(violation, count: int, tol: float) -> np.ndarray:
-    """Rows with the `count` largest violations above tol; ties are drawn evenly from the whole
-    range of rows.
-    """
+    """Rows with the `count` largest violations above tol; ties are drawn from all rows evenly."""
     rows = np.flatnonzero(violation >= tol)
     if len(rows) <= count:
         return rows
@@ -293,9 +289,7 @@ class ExactSteps:
 
     @property
     def are_due(self) -> bool:
-        """Whether many pairwise steps were taken, the kernel is small and in memory, and few
-        variables are free.
-        """
+        """Whether many steps were taken, the kernel is in memory, and few variables are free."""
         state, kernel = self.state, self.state.kernel
         if (
             state.n_iter < self.due_at
@@ -326,9 +320,7 @@ class ExactSteps:
         return is_known
 
     def _minimum(self, tol: float) -> np.ndarray:
-        """The coefficients after as many steps as it takes to the minimum over the variables
-        that are still free.
-        """
+        """The coefficients at the minimum over the variables that are still free."""
         state, kernel = self.state, self.state.kernel
         at = np.nonzero((state.beta > state.lower) & (state.beta < state.upper))
         K = kernel.values[kernel.slot[at[1]]][:, at[1]].astype(np.float64)
@@ -377,9 +369,7 @@ class ExactSteps:
 def _best_direction(
     K: np.ndarray, gradient: np.ndarray, tol: float, dtype: np.dtype
 ) -> tuple[np.ndarray, float]:
-    """A direction of sum 0 and how long a step along it may be: to the minimum, infinity where
-    there is none.
-    """
+    """A direction of sum 0, and the longest step along it; infinity where there is no minimum."""
     # The last variable takes up the sum of the others. What rounding has made negative in K, a
     # small ridge lifts.
     reduced = K[:-1, :-1] - K[-1, :-1] - (K[:-1, -1:] - K[-1, -1])

@@ -78,9 +78,7 @@ def solve_block(
 
 
 def _solve_and_certify(blocks: "Blocks", tol: float, deadline: float, callback) -> Status | None:
-    """Step until every problem has ended; return the reason if the host ended them, None if the
-    device did.
-    """
+    """Step until every problem has ended; return the reason where the host ended them."""
     try:
         for _ in range(MOST_CERTIFICATES):
             reason = _step_until_solved(blocks, deadline, callback)
@@ -174,9 +172,7 @@ def _solutions(blocks: "Blocks", reason: Status | None, seconds: float) -> list[
 
 
 class Blocks:
-    """The arrays of a batch of problems, one outer step of it (`step`), and what the host reads
-    of it (`look`).
-    """
+    """The arrays of a batch, one outer step of it (`step`), and what the host reads (`look`)."""
 
     def __init__(
         self,
@@ -218,9 +214,7 @@ class Blocks:
         self.looks_behind = LOOKS_BEHIND if on_device and self.picks else 0
 
     def _send_problems(self) -> tuple[Any, Any, Any]:
-        """linear, lower and upper of all problems; those with multiples of the same bounds are
-        sent once.
-        """
+        """linear, lower and upper of all problems; multiples of the same bounds are sent once."""
         origins = [problem.widened_from or (problem, 1.0) for problem in self.problems]
         distinct = list({id(origin): origin for origin, _ in origins}.values())
         linear, lower, upper = (
@@ -233,9 +227,7 @@ class Blocks:
         return linear[which], lower[which] * factor, upper[which] * factor
 
     def _cut_into_blocks(self) -> None:
-        """Divide the variables into segments and blocks, and allocate memory for a block's
-        kernel values.
-        """
+        """Divide the variables into segments and blocks, and allocate a block's kernel values."""
         m = self.n_variables
         B = self.n_problems
         device = self.kernel.device
@@ -259,9 +251,7 @@ class Blocks:
         )
 
     def _begin(self, starts: Sequence[DualSolution | np.ndarray | None]) -> None:
-        """Carry the starts into the bounds, and bring the scores up to date for the coefficients
-        that changed.
-        """
+        """Carry the starts into the bounds, and update the scores by what changed."""
         if all(start is None for start in starts):
             self.beta = torch.zeros_like(self.linear).clamp(self.lower, self.upper)
             if not self.beta.any() and all(problem.total == 0 for problem in self.problems):
@@ -277,9 +267,7 @@ class Blocks:
             self.kernel.add_times(self.kernel.tensor(change), self.scores)
 
     def step(self) -> None:
-        """Take one outer step of every problem that is not solved yet: four launches, nothing is
-        read back.
-        """
+        """Take one outer step of every unsolved problem: four launches, nothing is read back."""
         self.n_outer += 1
         B = self.n_problems
         m = self.n_variables
@@ -353,9 +341,7 @@ class Blocks:
         self.kernel.add_to_scores(self.stored, self.place, self.delta, self.scores, self.state, B)
 
     def _make_rows(self) -> None:
-        """Make the kernel rows of the variables just chosen in place of those that left; a
-        single block only once.
-        """
+        """Make the kernel rows of the variables just chosen; those of a single block only once."""
         half = self.size // 2
         if self.picks:
             new = slice((self.n_outer % 2) * half, (self.n_outer % 2) * half + half)
@@ -370,9 +356,7 @@ class Blocks:
             )
 
     def look(self) -> Callable[[], np.ndarray]:
-        """Start a transfer to the host; call the result for (4, B): gap, objective, n_iter,
-        state.
-        """
+        """Start a transfer; the result returns (4, B): gap, objective, n_iter, state."""
         if self.facts.device.type != "cuda":
             copy = self.facts.clone()
             return lambda: copy.numpy().T
@@ -398,9 +382,7 @@ class Blocks:
         return bool((self.n_iter > 0).any())
 
     def refresh(self, tol: float) -> bool:
-        """Compute the scores from the coefficients; return whether a problem that counted as
-        solved is not.
-        """
+        """Compute the scores again; return whether a problem that counted as solved is not."""
         if self.n_variables == 0:
             return False
         by_row = self.beta
@@ -435,9 +417,7 @@ class Blocks:
         return self.scores[:, self.at_row] + self.linear
 
     def _extremes(self, gradient) -> tuple[Any, Any]:
-        """The least gradient of variables that may rise, and the largest of those that may fall,
-        per problem.
-        """
+        """The least gradient of variables that may rise, the largest of those that may fall."""
         lowest = gradient.masked_fill(~(self.beta < self.upper), math.inf).amin(dim=1)
         return lowest, gradient.masked_fill(~(self.beta > self.lower), -math.inf).amax(dim=1)
 

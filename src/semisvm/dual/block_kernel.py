@@ -48,9 +48,7 @@ _LEAST_CURVATURE = tl.constexpr(1e-12)
 
 @triton.jit
 def _key_with_lane(value, lane, WIDTH: tl.constexpr):
-    """Numbers as int64 in the same order, with the lane in the low bits; float64 loses as many
-    of its own bits.
-    """
+    """Numbers as int64 in the same order, with the lane in the low bits."""
     if value.dtype == tl.float32:
         bits = value.to(tl.int32, bitcast=True)
         key = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).to(tl.int64) << 32

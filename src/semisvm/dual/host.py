@@ -73,9 +73,7 @@ def solve_on_host(
     time_limit: float | None,
     callback: Callable[[int, float], bool] | None,
 ) -> DualSolution:
-    """Solve on the CPU; `kernel` is the problem's, the other arguments are those of
-    `semisvm.dual.solve`.
-    """
+    """Solve on the CPU; arguments as for `semisvm.dual.solve`."""
     began = time.perf_counter()
     state = SolverState(problem, start, kernel)
     limits = _Limits(
@@ -118,9 +116,7 @@ def solve_on_host(
 
 
 def _method(state: "SolverState", is_cold: bool) -> Callable[[float, float], bool]:
-    """The way to advance: a function of tol and the most steps that returns whether it did
-    anything.
-    """
+    """The way to advance: a function of tol and max_iter that returns whether anything moved."""
     kernel = state.kernel
     is_small = kernel.n_rows**2 * kernel.dtype.itemsize <= (
         WHOLE_GRAM_BYTES if is_cold else WARM_GRAM_BYTES
@@ -201,9 +197,7 @@ class _Progress:
 
 
 class SolverState:
-    """Coefficients and gradient during a solve, as arrays of shape (pieces, n): piece k of data
-    row j.
-    """
+    """Coefficients and gradient of a solve, (pieces, n): piece k of data row j."""
 
     def __init__(
         self, problem: DualProblem, start: DualSolution | np.ndarray | None, kernel: CachedRows
@@ -230,9 +224,7 @@ class SolverState:
         self._begin(start)
 
     def _begin(self, start: DualSolution | np.ndarray | None) -> None:
-        """Carry the start into the bounds and bring the gradient up to date for the coefficients
-        that changed.
-        """
+        """Carry the start into the bounds, and update the gradient by what changed."""
         beta, scores, change = feasible_start(self.problem, start, self.kernel)
         rows = np.flatnonzero(change)
         self.n_repaired = len(rows)
@@ -246,9 +238,7 @@ class SolverState:
         return float(0.5 * np.sum(self.beta * (self.gradient + self.linear)))
 
     def survey(self) -> float:
-        """Return the gap, -inf where no pair of variables could move at all; note the extremes
-        of the gradient.
-        """
+        """Return the gap, -inf where no pair could move; note the extremes of the gradient."""
         from semisvm.dual.pairwise_kernel import survey_gradient
 
         self.lowest, self.highest, self.largest = survey_gradient(
@@ -261,9 +251,7 @@ class SolverState:
         return self.highest - self.lowest
 
     def step(self, tol: float, max_iter: float) -> None:
-        """Take compiled steps among the variables whose rows are in memory, for at most a
-        fraction of a second.
-        """
+        """Step among the variables whose rows are in memory, for a fraction of a second."""
         from semisvm.dual.pairwise_kernel import pairwise_steps
 
         kernel = self.kernel
@@ -291,9 +279,7 @@ class SolverState:
         kernel.clock += n_steps
 
     def settled_rows(self) -> np.ndarray:
-        """Rows of variables that are at a bound and were not used in the last rounds: few of
-        them ever move again.
-        """
+        """Rows of variables at a bound that the last rounds did not use: few move again."""
         kernel = self.kernel
         self._clocks.append(kernel.clock)
         if len(self._clocks) <= ROUNDS_TO_SETTLE:
@@ -324,9 +310,7 @@ class SolverState:
         self.gradient[:] = self.linear + self.kernel.times(self.beta.sum(axis=0))
 
     def _is_free(self) -> np.ndarray:
-        """Variables inside their boxes by more than rounding: one that is at its bound must not
-        determine the bias.
-        """
+        """Variables inside their boxes by more than rounding, which determine the bias."""
         width = self.upper - self.lower
         rounding = 1e-12 * np.where(np.isfinite(width), width, 0)
         return (self.beta > self.lower + rounding) & (self.beta < self.upper - rounding)
@@ -350,9 +334,7 @@ class SolverState:
 
 
 def _piece_layout(problem: DualProblem) -> tuple[tuple[Any, Any], int]:
-    """Where the variables are in arrays of shape (pieces, n): an index (piece, row), and the
-    number of pieces.
-    """
+    """Where variables are in arrays of shape (pieces, n), and the number of pieces."""
     if problem.row is None:
         return (0, slice(None)), 1
     order = np.argsort(problem.row, kind="stable")

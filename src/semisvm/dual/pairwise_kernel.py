@@ -87,9 +87,7 @@ def _directions(value, low, high):
 
 @jit_part
 def _apply_step(gradient, movable, values, row_up, row_down, step):
-    """gradient += step (K_up - K_down) for all pieces; then find the least gradient of those
-    that may rise.
-    """
+    """gradient += step (K_up - K_down); then find the least gradient of those that may rise."""
     n = gradient.shape[1]
     kind = gradient.dtype.type
     infinity = key_of_float(kind(np.inf))
@@ -133,9 +131,7 @@ def _apply_step(gradient, movable, values, row_up, row_down, step):
 
 @jit_part
 def _partner(gradient, movable, values, row_up, diagonal, diagonal_up, lowest, highest):
-    """The variable that may fall and gives, paired with `up`, the largest decrease of the
-    objective.
-    """
+    """The variable that may fall and, paired with `up`, decreases the objective most."""
     n = gradient.shape[1]
     row_up = np.uint64(row_up)
     # In units of the gap the decrease neither overflows nor underflows in float32, whatever the
@@ -175,9 +171,7 @@ def _partner(gradient, movable, values, row_up, diagonal, diagonal_up, lowest, h
 
 @jit_part
 def _decrease(gradient, kernel_value, diagonal, diagonal_up, lowest, scale):
-    """The decrease as an integer that keeps the order: the bits of a float32 that is not
-    negative.
-    """
+    """The decrease as an integer of the same order: the bits of a float32 from 0 on."""
     slope = larger(float32((gradient - lowest) * scale), float32(0))
     # float32(2): a plain 2 would turn float32 rows into float64 and halve the width of the vectors.
     curvature = larger(
@@ -252,9 +246,7 @@ def worst_violators(gradient, beta, lower, upper, is_member, lowest, highest, to
 
 
 def _last_bin(in_bin, wanted: int) -> tuple[int, int]:
-    """The bin that is the last to be needed for so many of the largest violations, and how many
-    to take of it.
-    """
+    """The last bin needed for so many of the largest violations, and how many to take of it."""
     from_top = np.cumsum(in_bin[::-1])
     place = min(int(np.searchsorted(from_top, wanted)), len(in_bin) - 1)
     return len(in_bin) - 1 - place, wanted - int(from_top[place - 1] if place else 0)
@@ -282,9 +274,7 @@ def count_violations(gradient, beta, bound, is_member, sign, edge, tol, scale, i
 def mark_violators(
     gradient, beta, bound, is_member, sign, edge, least, scale, last, left, in_last, is_taken
 ):
-    """Mark the violators of one side in bins above the last one, and `left` of the `in_last` in
-    that one.
-    """
+    """Mark violators of one side in bins above the last, and `left` of the `in_last` in that."""
     n = gradient.shape[1]
     seen = 0
     for k in range(gradient.shape[0]):

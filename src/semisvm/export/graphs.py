@@ -52,9 +52,7 @@ def decision_of(model: Any, X: Any, op: Any) -> Any:
 
 
 def _one_column(model: Any, scores: Any, op: Any) -> Any:
-    """Scores of binary problems, (n, c), as `decision_function` returns them: (n,) with two
-    classes.
-    """
+    """Scores of binary problems, (n, c), as `decision_function` returns them."""
     return (
         op.Reshape(scores, np.array([-1], dtype=np.int64)) if len(model.classes_) == 2 else scores
     )
@@ -189,9 +187,7 @@ def _beyond_thresholds(model: Any, scores: Any, op: Any) -> Any:
 
 
 def _votes(scores: Any, n_classes: int, op: Any) -> Any:
-    """Votes of the pairs of classes, and within equal votes the summed scores, as
-    `binary.combine` gives them.
-    """
+    """Votes of pairs of classes, then the summed scores, as `binary.combine` gives them."""
     pairs = list(combinations(range(n_classes), 2))
     signs = np.zeros((len(pairs), n_classes))
     for k, (i, j) in enumerate(pairs):
@@ -207,9 +203,7 @@ def _votes(scores: Any, n_classes: int, op: Any) -> Any:
 
 
 def _guarded(model: Any, decision: Any, op: Any) -> Any:
-    """Move all scores to the side of the constant that the guard chose: s + sqrt(s^2 + 1), or s
-    - sqrt(s^2 + 1).
-    """
+    """Move all scores to the side of the guard's constant: s + sqrt(s^2 + 1), or minus it."""
     constant = getattr(model, "_constant", None)
     if constant is None:
         return decision
@@ -273,9 +267,7 @@ def _scores_of_classifiers(model: PreferenceClassifier, X: Any, op: Any) -> Any:
 
 
 def _scores_of_classifier(model: Any, X: Any, op: Any) -> Any:
-    """What `scores_of_classifier` gives, (n, 1), of a classifier of two classes that skl2onnx
-    knows.
-    """
+    """What `scores_of_classifier` gives, (n, 1), of two classes, where skl2onnx knows it."""
     if isinstance(model, EXPORTED):
         return op.Reshape(decision_of(model, X, op), np.array([-1, 1], dtype=np.int64))
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]

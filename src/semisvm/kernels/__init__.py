@@ -122,9 +122,7 @@ def kernel_rows(
 
 
 def make_source(X, formula: Formula, dtype) -> KernelSource:
-    """Return the source whose product is fastest for these data, whether they are dense or
-    sparse.
-    """
+    """Return the source whose product is fastest for these data, dense or sparse."""
     if formula.function is not None:
         return CallableSource(X, formula, dtype)
     if is_sparse_matrix(X):
@@ -219,9 +217,7 @@ def scores_of_new_rows(
 
 
 def _score_short_rows(X, support_vectors, coefficients, gamma: float, scores: np.ndarray) -> None:
-    """Score rows of few features in one compiled pass, on every core; a part of the rows is
-    dense at a time.
-    """
+    """Score rows of few features in one compiled pass, on every core."""
     from semisvm.kernels.compiled import rbf_scores
     from semisvm.kernels.intrinsics import PANEL_WIDTH
 

@@ -56,9 +56,7 @@ def provide_rows(counter, values, slots):
 
 @partial(jit, fastmath={"reassoc", "contract"})  # NaN is a number to look for here
 def project_rows(counter, X, rows, direction, sums):
-    """sums[i] = X[rows[i]] . direction, added up in an order that depends on the length of a row
-    alone.
-    """
+    """sums[i] = X[rows[i]] . direction, in an order of addition that all rows share."""
     n = rows.shape[0]
     n_pieces = -(-rows.shape[0] // SCANNED_ROWS)
     piece = next_piece(counter)
@@ -74,9 +72,7 @@ def project_rows(counter, X, rows, direction, sums):
 
 @jit
 def rbf_of_dot_rows(counter, dots, squares_left, squares, gamma):
-    """dots[i, j] <- exp(-gamma (squares_left[i] + squares[j] - 2 dots[i, j])), in place; one
-    piece is one row.
-    """
+    """dots[i, j] <- exp(-gamma (squares_left[i] + squares[j] - 2 dots[i, j])) by rows."""
     i = next_piece(counter)
     while i < dots.shape[0]:
         _finish_rbf(dots, np.uint64(i), squares, squares_left[i], gamma)
@@ -186,9 +182,7 @@ def rbf_scores(X, support_vectors, coefficients, gamma, scores, panel, sums):
 
 @jit_part
 def _powers_of_e(values, i, scale):
-    """values[i, b] <- exp(scale * values[i, b]) in place, float64, for exponents that are not
-    positive.
-    """
+    """values[i, b] <- exp(scale * values[i, b]), float64, for exponents up to 0."""
     scale = _LOG2_E * scale
     for b in range(np.uint64(values.shape[1])):
         t = larger(scale * values[i, b], -1022.0)
@@ -213,9 +207,7 @@ def _powers_of_e(values, i, scale):
 
 @jit
 def scan_rows(counter, X, n_nonzeros, column_sums, square_sums):
-    """Count the non-zeros of each row, and sum columns and squares per piece of SCANNED_ROWS
-    rows.
-    """
+    """Count non-zeros by row, and sum columns and squares by piece of SCANNED_ROWS rows."""
     n = X.shape[0]
     piece = next_piece(counter)
     while piece < square_sums.shape[0]:
@@ -286,9 +278,7 @@ def fill_squares(counter, squares, indptr, data):
 
 @jit
 def spread_stored(counter, change, values, slots, moves, total):
-    """change = sum_k moves[k] values[slots[k]] in float64; one piece is as many columns as
-    `total` has room for.
-    """
+    """change = sum_k moves[k] values[slots[k]] in float64, in pieces of len(total) columns."""
     n = change.shape[0]
     width = total.shape[0]
     start = width * next_piece(counter)
@@ -302,9 +292,7 @@ def spread_stored(counter, change, values, slots, moves, total):
 
 @jit_part
 def add_stored(total, values, slots, moves, start, size):
-    """total = sum_k moves[k] values[slots[k], start : start + size]; four rows at a time use
-    each sum once.
-    """
+    """total = sum_k moves[k] values[slots[k], start : start + size], four rows at a time."""
     k = 0
     n_rows = slots.shape[0]
     for i in range(size):

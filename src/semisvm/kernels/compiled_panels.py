@@ -49,9 +49,7 @@ ROUNDING_OF_MULTIPLES = 2.0**-22  # relative: a multiple and the unit are each k
 
 @jit
 def count_words(counter, n_words, indptr, indices, data, unit):
-    """n_words[i] = words of row i; -1 if one of its numbers is not a whole multiple of the unit
-    from 1 to 255.
-    """
+    """n_words[i] = words of row i; -1 unless its numbers are 1 to 255 times the unit."""
     n = n_words.shape[0]
     start = SCANNED_ROWS * next_piece(counter)
     while start < n:
@@ -74,9 +72,7 @@ def count_words(counter, n_words, indptr, indices, data, unit):
 
 @jit
 def fill_words(counter, starts, places, words, squares, indptr, indices, data, unit):
-    """Write row i in words from starts[i] on, lowered for the panel, and its squared norm in
-    units.
-    """
+    """Write row i in words from starts[i] on, lowered for the panel; its square in units."""
     n = squares.shape[0]
     start = SCANNED_ROWS * next_piece(counter)
     while start < n:
@@ -101,9 +97,7 @@ def fill_words(counter, starts, places, words, squares, indptr, indices, data, u
 
 @jit
 def pair_terms(counter, pairs, rows, source):
-    """Write the terms of rows[2 p] and rows[2 p + 1] from starts[p] on, and stops[p]; of an odd
-    last row, its own.
-    """
+    """Write the terms of rows[2 p] and rows[2 p + 1] (or of the last) from starts[p] on."""
     starts, stops, features, factors, offsets = pairs
     indptr = source.indptr
     indices = source.indices

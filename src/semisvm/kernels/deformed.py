@@ -66,9 +66,7 @@ SECONDS_TO_INVERT = 4e-11
 
 @dataclass(frozen=True)
 class Deformed:
-    """What a machine on m of the n rows needs of the deformed kernel; symbols as in the module's
-    docstring.
-    """
+    """The deformed kernel for a machine on m of the n rows; symbols as above."""
 
     coefficients: np.ndarray  # (n, m), Z: beta of the m rows is Z @ beta of all rows in k itself
     values: np.ndarray  # (n, m), K Z: the deformed kernel between all rows and the m rows
@@ -122,9 +120,7 @@ def deform(
 
 
 def check_time(deadline: float, n_rows: int = 0) -> None:
-    """Raise TimeoutError where the deadline has passed, or would before a matrix of so many rows
-    is inverted.
-    """
+    """Raise TimeoutError if the deadline would pass before so many rows are inverted."""
     if time.perf_counter() + SECONDS_TO_INVERT * n_rows**3 >= deadline:
         raise TimeoutError("The deadline passed before the deformed kernel was there.")
 

@@ -76,9 +76,7 @@ class DeviceRows:
         )
 
     def add_times(self, coefficients: Any, scores: Any) -> None:
-        """scores[b] += K @ coefficients[b] in float64, for tensors of shape (n_problems, n) on
-        the device.
-        """
+        """scores[b] += K @ coefficients[b] in float64, for tensors of shape (n_problems, n)."""
         n_problems = len(coefficients)
         rows = self.each_row
         # One launch, in which rows with coefficient 0 are not read.
@@ -210,9 +208,7 @@ def device_rows(
     cache_size: float | None = None,
     dtype: Any = np.float32,
 ) -> DeviceRows:
-    """Return the rows of the kernel matrix of X on a device that `semisvm.device.resolve` has
-    accepted.
-    """
+    """Return the kernel rows of X on a device that `semisvm.device.resolve` has accepted."""
     place = torch_device(device)
     try:
         with current_device(place):
@@ -225,9 +221,7 @@ def device_rows(
 
 
 def on_device(kernel: KernelRows, device: str) -> DeviceRows:
-    """Return the same kernel on a device; it is copied once, so that a sequence of problems on
-    it finds it there.
-    """
+    """Return the same kernel on a device; it is copied once for all problems on it."""
     if isinstance(kernel, DeviceRows):
         return kernel
     rows = cast(CachedRows, kernel)
@@ -252,9 +246,7 @@ def _copy_to_device(kernel: CachedRows, place: Any) -> DeviceRows:
 
 
 def _extended_on_device(kernel: VirtualRows) -> DeviceRows:
-    """Data rows followed by means: the data rows are copied on the device, those of the means
-    come from the host.
-    """
+    """Data rows followed by means: the rows of the means come from the host."""
     source = kernel.extended
     inner = cast(DeviceRows, source.kernel)
     if not inner.is_whole:

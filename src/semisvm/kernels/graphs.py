@@ -79,9 +79,7 @@ def link_nearest(X: Any, n_neighbors: int, weights: str) -> sparse.csr_matrix:
 
 
 def link_nearest_by_kernel(K: np.ndarray, n_neighbors: int, weights: str) -> sparse.csr_matrix:
-    """W for a kernel matrix, by distance in feature space: |x - z|^2 = k(x, x) + k(z, z) - 2
-    k(x, z).
-    """
+    """W by distance in feature space: |x - z|^2 = k(x, x) + k(z, z) - 2 k(x, z)."""
     squares = np.diagonal(K)
     distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * K, 0))
     return _linked(distances, n_neighbors, weights, metric="precomputed")
@@ -103,9 +101,7 @@ def _linked(X: Any, n_neighbors: int, weights: str, metric: str) -> sparse.csr_m
 
 
 def sample_nodes(n_nodes: int, columns: np.ndarray, most: int) -> np.ndarray:
-    """The nodes `columns` and a sample of the others: `most` in all, or as many again where that
-    is more.
-    """
+    """The nodes `columns` and a sample of others: `most` in all, or as many again."""
     others = np.delete(np.arange(n_nodes), columns)
     n_sampled = min(len(others), max(most - len(columns), len(columns)))
     return np.sort(

@@ -42,9 +42,7 @@ def _add_one(_context, counter):
 
 
 def _touch(_context, values, at):
-    """Have the system provide the memory of values.ravel()[at], without changing it whatever
-    other threads do.
-    """
+    """Have the system provide the memory of values.ravel()[at] without changing it."""
 
     def generate(context, builder, signature, args):
         data = context.make_array(signature.args[0])(context, builder, args[0]).data

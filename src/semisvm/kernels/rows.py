@@ -141,9 +141,7 @@ class CachedRows:
         return int((self.owner < 0).sum())
 
     def require(self, rows: np.ndarray) -> None:
-        """Make the rows that are not in memory; if memory is full, the rows used longest ago are
-        evicted.
-        """
+        """Make the rows that are not in memory; evict those used longest ago if it is full."""
         rows = np.unique(rows)
         self.clock += 1  # so that none of these rows is among those used longest ago
         self.last_used[self.slot[rows[self.slot[rows] >= 0]]] = self.clock
@@ -163,9 +161,7 @@ class CachedRows:
             self._own(slots[part], missing[part])
 
     def release(self, rows: np.ndarray, count: int) -> None:
-        """Evict those `count` of the given rows that were used longest ago; their memory is written
-        next.
-        """
+        """Evict the `count` of the given rows that were used longest ago."""
         slots = self.slot[rows[self.slot[rows] >= 0]]
         oldest = slots[np.argsort(self.last_used[slots], kind="stable")[:count]]
         self.slot[self.owner[oldest]] = -1
@@ -226,17 +222,13 @@ class CachedRows:
         return change
 
     def times_dense(self, coefficients: np.ndarray) -> np.ndarray:
-        """Return K @ coefficients: by BLAS in the precision of the rows if all are in memory,
-        else as `times`.
-        """
+        """Return K @ coefficients: by BLAS if all rows are in memory, else as `times`."""
         if self.capacity < self.n_rows or not self.is_present.all():
             return self.times(coefficients)
         return (self.values @ coefficients.astype(self.dtype))[self.slot]
 
     def _own(self, slots: np.ndarray, rows: np.ndarray) -> None:
-        """Count rows as present: only once they are complete, because Ctrl-C may come at any
-        time.
-        """
+        """Count rows as present, once they are complete: Ctrl-C may come at any time."""
         self.owner[slots] = rows
         self.slot[rows] = slots
         self.last_used[slots] = self.clock

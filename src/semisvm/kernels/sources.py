@@ -58,9 +58,7 @@ class KernelSource:
         return block[:, columns]
 
     def fill_gram(self, G: np.ndarray, order: np.ndarray, n_known: int, row: np.ndarray) -> None:
-        """G[i, j] = K[row[i], row[j]] for i, j in `order`, unless both are among its first
-        `n_known`.
-        """
+        """G[i, j] = K[row[i], row[j]] for i, j in `order`, unless both are before `n_known`."""
         gather_gram(G, order, n_known, row, self.between)
 
     def spread(
@@ -73,9 +71,7 @@ class KernelSource:
         rows: np.ndarray,
         moves: np.ndarray,
     ) -> None:
-        """change = stored_moves @ values[stored] + moves @ K[rows]; values[slots[r]] =
-        K[rows[r]] for slots >= 0.
-        """
+        """change = stored_moves @ values[stored] + moves @ K[rows]; keep rows with a slot."""
         kept = np.flatnonzero(slots >= 0)
         others = np.flatnonzero(slots < 0)
         size = max(1, BYTES_PER_PRODUCT // max(self.n_rows * self.dtype.itemsize, 1))
@@ -93,15 +89,11 @@ class KernelSource:
             change += more
 
     def weighted_sum(self, rows: np.ndarray, coefficients: np.ndarray) -> np.ndarray | None:
-        """Return sum_j coefficients[j] K[rows[j]] if it can be computed without the rows
-        themselves, else None.
-        """
+        """Return coefficients @ K[rows] if it can be computed without the rows, else None."""
         return None
 
     def write_at(self, rows: np.ndarray, values: np.ndarray, slots: np.ndarray) -> None:
-        """Write K[rows] into the slots (ascending) of `values`: through a block, unless the
-        slots are adjacent.
-        """
+        """Write K[rows] into the slots (ascending) of `values`."""
         first = slots[0]
         last = slots[-1]
         if last - first + 1 == len(slots):
@@ -119,9 +111,7 @@ def gather_gram(
     row: np.ndarray,
     between: Callable[..., np.ndarray],
 ) -> None:
-    """Put the kernel values between new positions and all positions of `order` into a Gram
-    matrix, on both sides.
-    """
+    """Put kernel values between new and all positions of `order` into a Gram matrix."""
     from semisvm.kernels.compiled_panels import TILE_HEIGHT, write_gram
     from semisvm.kernels.intrinsics import PANEL_WIDTH
 
@@ -145,9 +135,7 @@ def spread_rows(
 
 
 def columns_per_piece(n_rows: int) -> int:
-    """How many columns a thread takes at a time: by the number of rows alone, so that sums do
-    not depend on threads.
-    """
+    """Columns per thread and piece: by the rows alone, so that sums do not depend on threads."""
     return 128 if n_rows < 32_768 else 256 if n_rows < 131_072 else 512
 
 
@@ -197,9 +185,7 @@ class BlasSource(KernelSource):
 
 
 def linear_sum(X, rows, coefficients) -> np.ndarray:
-    """X X[rows]' c through the features: two products with X, in float64 like sums of kernel
-    rows.
-    """
+    """X X[rows]' c through the features: two products with X, in float64."""
     return np.asarray(X @ (coefficients @ X[rows]))
 
 
@@ -292,9 +278,7 @@ def cross_kernel(formula: Formula, left, right) -> np.ndarray:
 
 
 def apply_formula(formula, dots, squares_left, squares):
-    """`Formula.finish`, with the compiled exponential on every core for the rbf kernel in
-    float32.
-    """
+    """`Formula.finish`, with the compiled exponential for the rbf kernel in float32."""
     if formula.name != "rbf" or dots.dtype != np.float32:
         formula.finish(dots, squares_left, squares)
         return

@@ -43,9 +43,7 @@ MOST_ROWS_EIGH = 2000
 
 @dataclass(frozen=True)
 class Components:
-    """Scores of the rows on the leading components, shape (n, q), and their eigenvalues,
-    falling.
-    """
+    """Scores of the rows on the leading components, (n, q), and the eigenvalues, falling."""
 
     scores: np.ndarray
     eigenvalues: np.ndarray
@@ -128,9 +126,7 @@ def _exact(
 def _truncated(
     kernel: KernelRows, wanted: int, rng: np.random.Generator, weight: np.ndarray | None
 ) -> Eigenpairs:
-    """Lanczos on P K P, product by product; the rows of K stay where the solver of the SVM will
-    look for them.
-    """
+    """Lanczos on P K P, product by product; the rows of K stay for the solver of the SVM."""
     n = kernel.n_rows
     root = None if weight is None else np.sqrt(weight)
     if kernel.capacity >= n:
@@ -178,9 +174,7 @@ def _nystroem(
 
 
 def _falling(eigenvalues: np.ndarray, vectors: np.ndarray, weight: np.ndarray | None) -> Eigenpairs:
-    """Eigenpairs as (eigenvalues, scores), the largest first; tiny negative eigenvalues are
-    rounding.
-    """
+    """Eigenpairs as (eigenvalues, scores), the largest first; none is negative."""
     order = np.argsort(-eigenvalues, kind="stable")
     eigenvalues = np.maximum(eigenvalues[order], 0)
     scores = vectors[:, order] * np.sqrt(eigenvalues)

@@ -49,9 +49,7 @@ BOUND_STEPS = 20
 
 
 def as_tensor(X: Any, dtype, device) -> Any:
-    """Return rows as a dense tensor on the device, from NumPy, SciPy, torch or CuPy; device data
-    stays there.
-    """
+    """Return rows of any kind as a dense tensor on the device."""
     kind = getattr(torch, np.dtype(dtype).name)
     X = X.tensor if isinstance(X, TensorRows) else X
     if isinstance(X, torch.Tensor):
@@ -127,9 +125,7 @@ def scores_on_device(
 
 
 def _staged(X: PickedRows, most: int, place: Any) -> Callable[[slice], Any]:
-    """What returns parts of X on the device, one after the other: torch keeps memory that the
-    device reads directly.
-    """
+    """What returns parts of X on the device in turn, through memory that it reads directly."""
     if (
         place.type != "cuda"
         or not isinstance(X.X, np.ndarray)
@@ -177,9 +173,7 @@ class TorchDataSource:
             out[stop:n, start:stop] = band[:, stop - start :].T
 
     def between(self, new) -> Any:
-        """Return the kernel values between new rows (a tensor of their data) and these, shape
-        (n_new, n).
-        """
+        """Return the kernel values between new rows (a tensor) and these, (n_new, n)."""
         new = new if self.center is None else new - self.center
         values = new.new_empty((len(new), self.n_rows))
         self._product(new, values)
@@ -247,18 +241,14 @@ def rbf_on_device(
 
 
 def _mean_if_far(X):
-    """Return the mean if rows are far from the origin for their spread, else None
-    (`kernels.make_source` says why).
-    """
+    """Return the mean if rows are far from the origin (`kernels.make_source`), else None."""
     mean = X.mean(dim=0, dtype=torch.float64)
     spread = (X * X).mean(dim=0, dtype=torch.float64).sum() - mean @ mean
     return mean.to(X.dtype) if bool(mean @ mean > FAR_FROM_ORIGIN * spread) else None
 
 
 class TorchMatrixSource:
-    """Rows of a kernel matrix that exists already: the user's own, or what the user's function
-    returned.
-    """
+    """Rows of a kernel matrix that exists already."""
 
     def __init__(self, K, dtype, device):
         self.K = as_tensor(K, dtype, device)
@@ -276,9 +266,7 @@ class TorchMatrixSource:
 
 
 def make_torch_source(X, formula: Formula, dtype, device) -> TorchDataSource | TorchMatrixSource:
-    """Return the source of a kernel; a user's function is called on the host, once for all pairs
-    of rows.
-    """
+    """Return the source of a kernel; a user's function is called on the host, once."""
     if formula.name == "precomputed":
         return TorchMatrixSource(X, dtype, device)
     if formula.function is not None:
@@ -292,9 +280,7 @@ def make_torch_source(X, formula: Formula, dtype, device) -> TorchDataSource | T
 def eigenpairs_on_device(
     matrix: Any, n_vectors: int, device: str
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """What `spectrum.largest_eigenpairs` returns; None where no filter separates them, as
-    hundreds of equal ones.
-    """
+    """What `spectrum.largest_eigenpairs` returns; None where no filter separates them."""
     place = torch_device(device)
     n = matrix.shape[0]
     width = n_vectors + max(10, n_vectors // 4)
@@ -359,9 +345,7 @@ def _ritz_pairs(A: Any, block: Any) -> tuple[Any, Any]:
 
 
 def _filter(A: Any, block: Any, low: float, cut: float, top: float) -> Any:
-    """The polynomial of the module's docstring, scaled so that it is about 1 at the largest
-    eigenvalue.
-    """
+    """The polynomial of the module's docstring, about 1 at the largest eigenvalue."""
     half = max((cut - low) / 2, 1e-12 * abs(top))
     center = (cut + low) / 2
     largest = max((top - center) / half, 1 + 1e-12)

@@ -27,9 +27,7 @@ N_SCALARS = 7
 
 @jit
 def add_pieces(f, p, q, mu, alpha, curvature, scalars):
-    """Fill alpha (2, m) and curvature (m,), and add losses, alpha and conjugates to scalars
-    (N_SCALARS,).
-    """
+    """Fill alpha (2, m) and curvature (m,); add losses, alpha and conjugates to scalars."""
     for i in range(len(f)):
         alpha[0, i] = alpha[1, i] = curvature[i] = 0.0
         for side in range(2):
@@ -144,9 +142,7 @@ def csr_add_pieces(data, columns, starts, alpha, curvature, sums, diagonal):
 
 @jit
 def csr_curvature_times(data, columns, starts, curvature, direction, out):
-    """Add curvature (x, 1)(x, 1)' direction to out (d + 1,), the bias last: a row is read once
-    for both products.
-    """
+    """Add curvature (x, 1)(x, 1)' direction to out (d + 1,), the bias last."""
     d = len(direction) - 1
     for i in range(len(curvature)):
         if curvature[i] != 0.0:

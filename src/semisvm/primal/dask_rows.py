@@ -176,9 +176,7 @@ def _blocks_of(values: Any, heights: tuple[int, ...], n_rows: int) -> Any:
 
 
 def _group_ends(heights: tuple[int, ...], row_bytes: int) -> list[tuple[int, int]]:
-    """(first, last) of the partitions of each group, last excluded; a group ends when it is
-    large enough.
-    """
+    """(first, end) of the partitions of each group; it ends when it is large enough."""
     ends = []
     first = 0
     size = 0
@@ -337,9 +335,7 @@ def _codes_of(values: Any, distinct: Any, codes: np.ndarray) -> Any:
 def map_lazily(
     function: Callable[[Any], np.ndarray], X: Any, n_columns: int | None, dtype: Any
 ) -> Any:
-    """What a function makes of the rows of each partition, (n,) or (n, n_columns), as lazy as X
-    is.
-    """
+    """What a function makes of each partition, (n,) or (n, n_columns), as lazy as X is."""
     if hasattr(X, "to_dask_array"):
         blank = np.empty(0 if n_columns is None else (0, n_columns), dtype)
         return X.map_partitions(_on_frame, function, meta=_on_frame(X._meta, lambda rows: blank))

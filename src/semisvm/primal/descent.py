@@ -242,9 +242,7 @@ class _CoordinateDescent:
         return self.alpha * factor[is_positive.astype(np.intp)]
 
     def _balanced(self, f: np.ndarray) -> np.ndarray:
-        """The variables with sum(side alpha) = 0: the larger side gives up those with the
-        smallest gradients.
-        """
+        """alpha with sum(side alpha) = 0: the larger side gives up the smallest gradients."""
         alpha = self.alpha.copy()
         excess = float(self.side @ alpha)
         places = np.flatnonzero((self.side == np.sign(excess)) & (alpha > 0))
@@ -260,16 +258,12 @@ class _CoordinateDescent:
 
 
 def _epochs_needed(epochs: int, before: float, gap: float, tol: float) -> float:
-    """Epochs from here to a gap of tol, if each keeps the share of the gap that the last ones
-    have kept.
-    """
+    """Epochs to a gap of tol, if each reduces the gap as the last ones did."""
     return epochs * np.log(gap / tol) / max(np.log(before / gap), 1e-12)
 
 
 def best_bias(scores: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
-    """The bias that minimizes the hinge losses at these scores: where the slope in it changes
-    its sign.
-    """
+    """The bias that minimizes the hinge losses at these scores: where the slope changes sign."""
     positive = np.flatnonzero(p > 0)
     negative = np.flatnonzero(q > 0)
     places = np.concatenate([1 - scores[positive], -1 - scores[negative]])
@@ -282,9 +276,7 @@ def best_bias(scores: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
 
 
 def best_bias_of_squares(scores: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
-    """The bias that minimizes the squared hinge losses at these scores: Newton's method, exact
-    once rows stay apart.
-    """
+    """The bias that minimizes the squared hinge losses at these scores, by Newton's method."""
     low = -np.inf
     high = np.inf
     bias = 0.0
@@ -308,9 +300,7 @@ def best_bias_of_squares(scores: np.ndarray, p: np.ndarray, q: np.ndarray) -> fl
 def pieces_near_margin(
     p: np.ndarray, q: np.ndarray, f: np.ndarray, mu: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Two masks of (2 n,) pieces, positive ones first: on the margin, and short of it by at
-    least mu.
-    """
+    """Masks of (2 n,) pieces, positive ones first: on the margin, short of it by mu or more."""
     short = np.concatenate([1.0 - f, 1.0 + f])
     in_use = np.concatenate([p, q]) > 0
     return in_use & (short > 0) & (short < mu), in_use & (short >= mu)
@@ -319,9 +309,7 @@ def pieces_near_margin(
 def polish(
     rows: MemoryRows, p: np.ndarray, q: np.ndarray, on: np.ndarray, full: np.ndarray
 ) -> tuple[np.ndarray, float, float] | None:
-    """(w, bias, bound) of the exact optimum, None where it was not found; `on` and `full` say
-    where pieces are.
-    """
+    """(w, bias, bound) of the exact optimum, None where it was not found."""
     price = np.concatenate([p, q])
     n = len(p)
     side = np.repeat([1.0, -1.0], n)
@@ -358,9 +346,7 @@ def polish(
 def _on_margin(
     rows: MemoryRows, places: np.ndarray, side: np.ndarray, v: np.ndarray, total: float
 ) -> tuple[np.ndarray, np.ndarray, float] | None:
-    """(beta, w, bias) with the rows at these places on their margins; v and total are of the
-    other rows.
-    """
+    """(beta, w, bias) with these rows on their margins; v and total are of the others."""
     X = rows.X[places].astype(np.float64, copy=False)
     m = len(places)
     K = as_dense(X @ X.T)

@@ -70,9 +70,7 @@ STALL_SHARE = 0.9
 def solve_newton(
     problem: PrimalProblem, start: PrimalSolution | None, watcher: Watcher, *, is_hard: bool = False
 ) -> PrimalSolution:
-    """Solve from a start, or from the solution of a sample; `is_hard` sparse problems by exact
-    steps, as dense ones.
-    """
+    """Solve from a start or a sample's solution; `is_hard` sparse problems as dense ones."""
     began = time.perf_counter()
     widening = WARM_FACTOR
     if start is None and problem.rows.n_rows >= SAMPLED_SHARE * FEWEST_SAMPLED:
@@ -172,9 +170,7 @@ class _Descent:
             self.best_values = self.passes.f if isinstance(self.passes, MemoryPasses) else None
 
     def _is_at_rest(self) -> bool:
-        """Whether the smoothed problem is solved as far as rounding allows, at the narrowest
-        zone so far.
-        """
+        """Whether the smoothed problem is solved at the narrowest zone so far."""
         here = self.here
         left = here.smooth_objective - here.bounds[1]
         return (
@@ -201,9 +197,7 @@ class _Descent:
         self.n_in_zone += 1
 
     def _is_polished(self) -> bool:
-        """Where many digits are asked for, try the exact solution of the rows on the margin;
-        True ends the solve.
-        """
+        """Where many digits are asked for, try the exact solution; True ends the solve."""
         here = self.here
         passes = self.passes
         if (

@@ -118,9 +118,7 @@ class Sums:
 
     @cached_property
     def bounds(self) -> tuple[float, float]:
-        """(bound, smooth bound): lower bounds of the optimum of the true and of the smoothed
-        problem.
-        """
+        """(bound, smooth bound): lower bounds of the true and the smoothed optimum."""
         total = self.sum_alpha
         factor = np.divide(total.min(), total, out=np.zeros(2), where=total > 0)
         v = factor[0] * self.sum_alpha_x[0] - factor[1] * self.sum_alpha_x[1]
@@ -313,9 +311,7 @@ class MemoryPasses:
         return self.at(w, bias, here.mu)
 
     def _search(self, here: Sums, direction: np.ndarray, g: np.ndarray) -> float:
-        """The step at which the slope of the smoothed objective is small: Newton's method
-        between two brackets.
-        """
+        """The step at which the slope is small: Newton's method between two brackets."""
         dw = direction[:-1]
         along = float(here.w @ dw)
         square = float(dw @ dw)

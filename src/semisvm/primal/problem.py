@@ -76,9 +76,7 @@ def csr_arrays(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def flat_arrays(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same for CSR rows or dense ones, which have no columns; these are copied only if not
-    in the order of rows.
-    """
+    """The same for CSR rows or dense ones, which have no columns; copied only if needed."""
     if not isinstance(X, np.ndarray):
         return csr_arrays(X)
     starts = np.arange(len(X) + 1, dtype=np.uint64) * np.uint64(X.shape[1])
@@ -87,9 +85,7 @@ def flat_arrays(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def widen(part: RowPart) -> RowPart:
-    """The part with dense features in float64, in which everything is added up; sparse ones stay
-    as they are.
-    """
+    """The part with dense features in float64; sparse ones stay as they are."""
     if part.X.dtype == np.float64 or not isinstance(part.X, np.ndarray):
         return part
     return RowPart(part.X.astype(np.float64), part.codes, part.weight, part.span)

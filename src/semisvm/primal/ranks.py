@@ -34,9 +34,7 @@ MOST_LEVEL_STEPS, LEVEL_TOL = 6, 1e-9
 
 @dataclass(frozen=True)
 class RankPrices:
-    """Prices of labeled rows, and of the others by the side of the line that an earlier model
-    puts them on.
-    """
+    """Prices of labeled rows, and of the others by their side of an earlier model's line."""
 
     labeled: ClassPrices
     w: np.ndarray
@@ -84,9 +82,7 @@ class SoftLabels:
 
 @dataclass(frozen=True)
 class SoftPrices:
-    """Prices of labeled rows, and of the others under both signs, shared out by their soft
-    labels.
-    """
+    """Prices of labeled rows, and of the others under both signs by their soft labels."""
 
     labeled: ClassPrices
     soft: SoftLabels
@@ -102,9 +98,7 @@ class SoftPrices:
 
 
 def sum_soft(part: RowPart, soft: SoftLabels, before: SoftLabels | None) -> np.ndarray:
-    """Over the unlabeled weight: p, the derivative of p by the level, |p - p before|, min(p, 1 -
-    p), and 1.
-    """
+    """Unlabeled sums of p, dp/dlevel, |p - p before|, min(p, 1 - p) and 1."""
     weight = np.where(np.asarray(part.codes) < 0, _weight_of(part), 0.0)
     p = soft(part)
     change = np.zeros(len(p)) if before is None else np.abs(p - before(part))
@@ -221,9 +215,7 @@ def weigh_classes(part: RowPart, n_classes: int) -> np.ndarray:
 
 
 def weigh_unlabeled(part: RowPart, w: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """The weight of unlabeled rows whose score <w, x> is in each of the bins, the upper edges
-    not in them.
-    """
+    """The weight of unlabeled rows by bin of <w, x>, upper edges excluded."""
     is_open = np.asarray(part.codes) < 0
     place = np.searchsorted(edges, part.scores(w)[is_open], side="right") - 1
     inside = (place >= 0) & (place < len(edges) - 1)

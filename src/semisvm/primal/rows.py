@@ -254,9 +254,7 @@ def prices_of_rows(rows: MemoryRows, prices: Prices) -> tuple[np.ndarray, np.nda
 
 
 def gram(rows: MemoryRows, numbers: np.ndarray) -> np.ndarray:
-    """The inner products of some of the rows, (m, m) in float64; they are kept, for calls with
-    nearly the same rows.
-    """
+    """Inner products of some rows, (m, m) in float64; kept for nearly the same rows."""
     known, K = rows.products
     place = np.full(rows.n_rows, -1)
     place[known] = np.arange(len(known))
@@ -294,9 +292,7 @@ def gram(rows: MemoryRows, numbers: np.ndarray) -> np.ndarray:
 
 
 def _multiply(rows: MemoryRows, numbers: np.ndarray, n_old: int, K: np.ndarray) -> None:
-    """Fill in the products of rows from the n_old-th on: of dense rows in squares, of sparse
-    ones with all before.
-    """
+    """Fill in products of rows from the n_old-th on: dense in squares, sparse with all before."""
     is_dense = not rows.is_sparse or rows.X.nnz > DENSE_SHARE * np.prod(rows.X.shape)
     size = ROWS_PER_SQUARE if is_dense else SPARSE_ROWS_AT_ONCE
 
