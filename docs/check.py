@@ -9,9 +9,10 @@
     FOLDER: screenshots
 
 A ```python block runs after the blocks before it on its page, in an empty folder, with warnings as
-errors; a reader who copies them into an empty file gets the same. If a ```text block follows
-directly, it is what the block prints. If a picture in plots/ follows,
-also behind the end of a dropdown, or a comment `% draws plots/NAME.png`, the block draws it. Blocks named ```py are sketches and do not run.
+errors; a reader who copies them into an empty file gets the same. What it prints is the ```text
+block that follows directly, or behind the end of a dropdown and a ```sh block. A picture in plots/
+that follows, also behind the end of a dropdown, or a comment `% draws plots/NAME.png`, is drawn by
+the block. Blocks named ```py are sketches and do not run.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ BUILT = DOCS / "_build" / "html"
 
 BLOCK = re.compile(
     r"^```python\n(?P<code>.*?)^```\n"
-    r"(?:\s*^```text\n(?P<printed>.*?)^```\n)?"
+    r"(?:\s*(?:^:::\n\s*^```sh\n(?:(?!```)[^\n]*\n)*```\n\s*)?^```text\n(?P<printed>.*?)^```\n)?"
     r"(?:\s*^(?::::\n\s*)?(?:!\[[^\]]*\]\(|% draws )(?P<plot>plots/[\w.-]+))?",
     re.DOTALL | re.MULTILINE,
 )
