@@ -45,6 +45,7 @@ from semisvm.kernels import scores_of_new_rows
 from semisvm.kernels.formula import KERNEL_NAMES
 from semisvm.kernels.threads import limited_threads, with_limited_threads
 from semisvm.labels import Labels, encode, refuse_marker_as_class
+from semisvm.machines import Solver
 from semisvm.matrices import PickedRows, as_dense, is_sparse_matrix, stored_numbers
 from semisvm.model_selection.scoring import winning_codes
 from semisvm.primal.dask_rows import is_streamed
@@ -89,40 +90,28 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         "verbose": ["verbose"],
     }
 
-    def __init__(
-        self,
-        C: Any,
-        *,
-        kernel: Kernel,
-        degree: float,
-        gamma: Any,
-        coef0: float,
-        costs: Any,
-        class_weight: Any,
-        multi_class: MultiClass,
-        unlabeled: Any,
-        tol: float,
-        max_iter: int | None,
-        time_limit: float | None,
-        cache_size: float | None,
-        device: str,
-        verbose: bool,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.costs = costs
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.cache_size = cache_size
-        self.device = device
-        self.verbose = verbose
+    C: Any
+    kernel: Kernel
+    degree: float
+    gamma: Any
+    coef0: float
+    costs: Any
+    class_weight: Any
+    multi_class: MultiClass
+    loss: Any
+    solver: Solver
+    unlabeled: Any
+    tol: float
+    max_iter: int | None
+    time_limit: float | None
+    cache_size: float | None
+    device: str
+    verbose: bool
+
+    def _keep(self, parameters: dict[str, Any]) -> None:
+        """Set the parameters of the constructor, its `locals()`, as attributes."""
+        del parameters["self"]
+        self.__dict__.update(parameters)
 
     _keeps_tensors: ClassVar[bool] = False  # whether `_fit` takes `TensorRows`
 

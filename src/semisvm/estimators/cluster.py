@@ -211,6 +211,17 @@ class ClusterSVC(BaseSVC):
         "random_state": ["random_state"],
     }
 
+    n_clusters: int | str | Sequence[int] | None
+    embed: Literal["kernel_pca"] | None
+    clusterer: Any
+    empty: Literal["nearest", "drop", "random"]
+    components: Literal["statistic", "eigenvalue"]
+    share: float
+    n_components: int
+    least_eigenvalue: float
+    eigen_solver: Literal["auto", "truncated", "nystroem", "exact"]
+    random_state: int | np.random.RandomState | None
+
     def __init__(
         self,
         C: float | str | Sequence[float] = 1.0,
@@ -240,33 +251,7 @@ class ClusterSVC(BaseSVC):
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
     ):
-        super().__init__(
-            C,
-            kernel=kernel,
-            degree=degree,
-            gamma=gamma,
-            coef0=coef0,
-            costs=costs,
-            class_weight=class_weight,
-            multi_class=multi_class,
-            unlabeled=unlabeled,
-            tol=tol,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            cache_size=cache_size,
-            device=device,
-            verbose=verbose,
-        )
-        self.n_clusters = n_clusters
-        self.embed = embed
-        self.clusterer = clusterer
-        self.empty = empty
-        self.components = components
-        self.share = share
-        self.n_components = n_components
-        self.least_eigenvalue = least_eigenvalue
-        self.eigen_solver = eigen_solver
-        self.random_state = random_state
+        self._keep(locals())
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         self._check_parameters()

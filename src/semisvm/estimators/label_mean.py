@@ -188,6 +188,9 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
         "guard": ["boolean"],
     }
 
+    C_unlabeled: float | None
+    positive_fraction: str | float
+
     def __init__(
         self,
         C: float = 1.0,
@@ -210,26 +213,7 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
         device: str = "auto",
         verbose: bool = False,
     ):
-        super().__init__(
-            C,
-            kernel=kernel,
-            degree=degree,
-            gamma=gamma,
-            coef0=coef0,
-            costs=costs,
-            class_weight=class_weight,
-            multi_class=multi_class,
-            unlabeled=unlabeled,
-            tol=tol,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            cache_size=cache_size,
-            device=device,
-            verbose=verbose,
-        )
-        self.C_unlabeled = C_unlabeled
-        self.positive_fraction = positive_fraction
-        self.guard = guard
+        self._keep(locals())
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         check_share_has_one_meaning(self.positive_fraction, problem.labels.n_classes)

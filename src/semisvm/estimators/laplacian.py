@@ -198,6 +198,12 @@ class LaplacianSVC(BaseSVC):
         "laplacian": [StrOptions({"normalized", "combinatorial"})],
     }
 
+    C_intrinsic: float | Literal["auto"]
+    power: int | Literal["auto"]
+    n_neighbors: int
+    graph_weights: Literal["connectivity", "heat"]
+    laplacian: Literal["normalized", "combinatorial"]
+
     def __init__(
         self,
         C: float = 1.0,
@@ -222,28 +228,7 @@ class LaplacianSVC(BaseSVC):
         device: str = "auto",
         verbose: bool = False,
     ):
-        super().__init__(
-            C,
-            kernel=kernel,
-            degree=degree,
-            gamma=gamma,
-            coef0=coef0,
-            costs=costs,
-            class_weight=class_weight,
-            multi_class=multi_class,
-            unlabeled=unlabeled,
-            tol=tol,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            cache_size=cache_size,
-            device=device,
-            verbose=verbose,
-        )
-        self.C_intrinsic = C_intrinsic
-        self.power = power
-        self.n_neighbors = n_neighbors
-        self.graph_weights = graph_weights
-        self.laplacian = laplacian
+        self._keep(locals())
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         rows, problem = arrange_by_content(problem.with_auto_scheme("ovr"))

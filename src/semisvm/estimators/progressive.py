@@ -176,6 +176,13 @@ class ProgressiveSVC(BaseSVC):
         "max_rounds": [Interval(Integral, 0, None, closed="left"), None],
     }
 
+    C_unlabeled: float | None
+    one_sided: Literal["single", "pair"]
+    pairs_per_round: Literal["auto"] | int
+    grow_from: float | None
+    max_resets: int
+    max_rounds: int | None
+
     def __init__(
         self,
         C: float = 1.0,
@@ -203,31 +210,7 @@ class ProgressiveSVC(BaseSVC):
         device: str = "auto",
         verbose: bool = False,
     ):
-        super().__init__(
-            C,
-            kernel=kernel,
-            degree=degree,
-            gamma=gamma,
-            coef0=coef0,
-            costs=costs,
-            class_weight=class_weight,
-            multi_class=multi_class,
-            unlabeled=unlabeled,
-            tol=tol,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            cache_size=cache_size,
-            device=device,
-            verbose=verbose,
-        )
-        self.loss = loss
-        self.solver = solver
-        self.C_unlabeled = C_unlabeled
-        self.one_sided = one_sided
-        self.pairs_per_round = pairs_per_round
-        self.grow_from = grow_from
-        self.max_resets = max_resets
-        self.max_rounds = max_rounds
+        self._keep(locals())
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         formula = problem.formula()

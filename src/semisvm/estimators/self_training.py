@@ -151,6 +151,9 @@ class SelfTrainingSVC(BaseSVC):
         "max_rounds": [Interval(Integral, 1, None, closed="left")],
     }
 
+    delta: float
+    max_rounds: int
+
     def __init__(
         self,
         C: float = 1.0,
@@ -174,27 +177,7 @@ class SelfTrainingSVC(BaseSVC):
         device: str = "auto",
         verbose: bool = False,
     ):
-        super().__init__(
-            C,
-            kernel=kernel,
-            degree=degree,
-            gamma=gamma,
-            coef0=coef0,
-            costs=costs,
-            class_weight=class_weight,
-            multi_class=multi_class,
-            unlabeled=unlabeled,
-            tol=tol,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            cache_size=cache_size,
-            device=device,
-            verbose=verbose,
-        )
-        self.loss = loss
-        self.solver = solver
-        self.delta = delta
-        self.max_rounds = max_rounds
+        self._keep(locals())
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         problem, formula = problem.with_auto_scheme("ovo").settle_form(), problem.formula()

@@ -173,6 +173,10 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         "break_ties": ["boolean"],
     }
 
+    probability: bool
+    decision_function_shape: Literal["ovr", "ovo"]
+    break_ties: bool
+
     def __init__(
         self,
         C: float = 1.0,
@@ -198,29 +202,7 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         device: str = "auto",
         verbose: bool = False,
     ):
-        super().__init__(
-            C,
-            kernel=kernel,
-            degree=degree,
-            gamma=gamma,
-            coef0=coef0,
-            costs=costs,
-            class_weight=class_weight,
-            multi_class=multi_class,
-            unlabeled=unlabeled,
-            tol=tol,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            cache_size=cache_size,
-            device=device,
-            verbose=verbose,
-        )
-        self.loss = loss
-        self.solver = solver
-        self.guard = guard
-        self.probability = probability
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
+        self._keep(locals())
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         is_labeled = problem.labels.is_labeled

@@ -192,6 +192,12 @@ class SVCCV(SupervisedSVC):
         "guard": ["boolean"],
     }
 
+    Cs: Any
+    gammas: Any
+    cv: Any
+    scoring: str | Callable | None
+    refit: bool
+
     def __init__(
         self,
         Cs: Any = 10,
@@ -218,28 +224,7 @@ class SVCCV(SupervisedSVC):
         device: str = "auto",
         verbose: bool = False,
     ):
-        self.Cs = Cs
-        self.gammas = gammas
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.probability = probability
-        self.guard = guard
-        self.loss = loss
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.costs = costs
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.unlabeled = unlabeled
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.cache_size = cache_size
-        self.device = device
-        self.verbose = verbose
+        self._keep(locals())
 
     out_of_fold_scores_: np.ndarray
     decision_function_shape = "ovr"

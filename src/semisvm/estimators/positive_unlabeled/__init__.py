@@ -224,6 +224,16 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         "random_state": ["random_state"],
     }
 
+    prior: str | float | tuple[float, float]
+    positive_weight: str | float
+    accept: float | int | None
+    n_folds: int
+    negative: Any
+    scale: bool | Literal["auto"]
+
+    costs = class_weight = None
+    multi_class = "auto"
+
     def __init__(
         self,
         C: float = 1.0,
@@ -250,33 +260,7 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         random_state: Any = None,
         verbose: bool = False,
     ):
-        super().__init__(
-            C,
-            kernel=kernel,
-            degree=degree,
-            gamma=gamma,
-            coef0=coef0,
-            costs=None,
-            class_weight=None,
-            multi_class="auto",
-            unlabeled=unlabeled,
-            tol=tol,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            cache_size=cache_size,
-            device=device,
-            verbose=verbose,
-        )
-        self.prior = prior
-        self.positive_weight = positive_weight
-        self.loss = loss
-        self.min_recall = min_recall
-        self.accept = accept
-        self.confidence = confidence
-        self.n_folds = n_folds
-        self.negative = negative
-        self.scale = scale
-        self.random_state = random_state
+        self._keep(locals())
 
     def _why_no_probabilities(self) -> str:
         return (

@@ -194,6 +194,11 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],
     }
 
+    C_unlabeled: float | None
+
+    class_weight = None
+    multi_class = "ovr"
+
     def __init__(
         self,
         C: float = 1.0,
@@ -220,32 +225,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         random_state: Any = None,
         verbose: bool = False,
     ):
-        super().__init__(
-            C,
-            kernel=kernel,
-            degree=degree,
-            gamma=gamma,
-            coef0=coef0,
-            costs=costs,
-            class_weight=None,
-            multi_class="ovr",
-            unlabeled=unlabeled,
-            tol=tol,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            cache_size=cache_size,
-            device=device,
-            verbose=verbose,
-        )
-        self.loss = loss
-        self.solver = solver
-        self.C_unlabeled = C_unlabeled
-        self.min_precision = min_precision
-        self.min_recall = min_recall
-        self.confidence = confidence
-        self.calibration_size = calibration_size
-        self.probability = probability
-        self.random_state = random_state
+        self._keep(locals())
 
     @with_limited_threads
     @with_callbacks

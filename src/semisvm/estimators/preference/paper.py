@@ -126,6 +126,11 @@ class PaperPreferenceSVC(PreferenceSVC):
         "max_rounds": [Interval(Integral, 1, None, closed="left")],
     }
 
+    calibration: Literal["part", "full"]
+    pool: Literal["grow", "rebuild"]
+    adjust: Rule | None
+    max_rounds: int
+
     def __init__(
         self,
         C: float = 1.0,
@@ -156,34 +161,7 @@ class PaperPreferenceSVC(PreferenceSVC):
         random_state: Any = None,
         verbose: bool = False,
     ):
-        super().__init__(
-            C,
-            C_unlabeled=C_unlabeled,
-            min_precision=min_precision,
-            min_recall=min_recall,
-            confidence=confidence,
-            calibration_size=calibration_size,
-            probability=probability,
-            loss=loss,
-            kernel=kernel,
-            degree=degree,
-            gamma=gamma,
-            coef0=coef0,
-            costs=costs,
-            unlabeled=unlabeled,
-            solver=solver,
-            tol=tol,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            cache_size=cache_size,
-            device=device,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.calibration = calibration
-        self.pool = pool
-        self.adjust = adjust
-        self.max_rounds = max_rounds
+        self._keep(locals())
 
     def _refuse_few_labels(self, labels: Labels) -> None:
         if self.calibration == "part":

@@ -172,6 +172,12 @@ class TransductiveSVC(BaseSVC):
         "ramp": [Interval(Real, -1, 0, closed="right")],
     }
 
+    C_unlabeled: float | None
+    algorithm: Literal["switch", "cccp", "anneal"]
+    positive_fraction: str | float
+    pairs_per_round: Literal["auto"] | int
+    ramp: float
+
     def __init__(
         self,
         C: float = 1.0,
@@ -198,30 +204,7 @@ class TransductiveSVC(BaseSVC):
         device: str = "auto",
         verbose: bool = False,
     ):
-        super().__init__(
-            C,
-            kernel=kernel,
-            degree=degree,
-            gamma=gamma,
-            coef0=coef0,
-            costs=costs,
-            class_weight=class_weight,
-            multi_class=multi_class,
-            unlabeled=unlabeled,
-            tol=tol,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            cache_size=cache_size,
-            device=device,
-            verbose=verbose,
-        )
-        self.loss = loss
-        self.solver = solver
-        self.C_unlabeled = C_unlabeled
-        self.algorithm = algorithm
-        self.positive_fraction = positive_fraction
-        self.pairs_per_round = pairs_per_round
-        self.ramp = ramp
+        self._keep(locals())
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         check_share_has_one_meaning(self.positive_fraction, problem.labels.n_classes)
