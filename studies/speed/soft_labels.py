@@ -23,9 +23,9 @@ import numpy as np
 from semisvm.decision import choose, measure
 from semisvm.dual import solve_many
 from semisvm.estimators.class_shares import rank_rows
-from semisvm.estimators.preference._cross import SUPERVISED_CANDIDATE, CrossFitted
+from semisvm.estimators.preference._cross import SUPERVISED_CANDIDATE, CrossFitted, draw_folds
+from semisvm.estimators.preference._decision import POOL_SIZE
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner
-from semisvm.estimators.preference._plan import POOL_SIZE, draw_folds
 from semisvm.kernels import kernel_rows, make_formula
 from semisvm.machines import hinge_problem
 from studies.harness.machine import describe_session

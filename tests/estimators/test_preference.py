@@ -24,8 +24,8 @@ from semisvm import PreferenceSVC, dual
 from semisvm import machines as forms
 from semisvm.decision import choose
 from semisvm.decision.operating_point import scores_beyond
-from semisvm.estimators.preference import _plan
-from semisvm.estimators.preference._plan import draw_folds
+from semisvm.estimators.preference import _decision
+from semisvm.estimators.preference._cross import draw_folds
 from semisvm.estimators.targets import OperatingPointsMixin, draw_certificate_rows
 from semisvm.labels import Labels, encode
 
@@ -344,7 +344,7 @@ def test_a_row_without_weight_has_no_part_not_even_in_the_certificate():
 
 
 def test_more_unlabeled_rows_than_the_choice_can_afford_are_labeled_all_the_same(monkeypatch):
-    monkeypatch.setattr(_plan, "POOL_SIZE", 50)
+    monkeypatch.setattr(_decision, "POOL_SIZE", 50)
     X, y, _ = overlapping(0)
     model = PreferenceSVC(random_state=0).fit(X, y)
     assert (

@@ -22,7 +22,7 @@ from histories import RoundCounter, records_of
 from preference_data import overlapping, three_classes
 from semisvm import PreferenceClassifier, PreferenceSVC, ThresholdClassifier
 from semisvm.decision import Target, certify
-from semisvm.estimators.preference import _cross, _plan
+from semisvm.estimators.preference import _cross
 from semisvm.estimators.preference._learner import ALL_LABELS, ClassifierLearner
 
 CLASSIFIERS = [
@@ -56,7 +56,7 @@ def test_around_an_svm_it_is_the_preference_svm(monkeypatch):
     are the same.
     """
     X, y, _ = overlapping(0, n=160)
-    monkeypatch.setattr(_plan, "N_DRAWS", 1)
+    monkeypatch.setattr(_cross, "N_DRAWS", 1)
     monkeypatch.setattr(
         "semisvm.estimators.preference.classifier.FEW_CANDIDATES", _cross.CANDIDATES
     )

@@ -25,9 +25,9 @@ from semisvm.estimators.preference._cross import (
     SUPERVISED_CANDIDATE,
     Candidate,
     CrossFitted,
+    draw_folds,
 )
 from semisvm.estimators.preference._learner import Learner
-from semisvm.estimators.preference._plan import draw_folds
 from semisvm.kernels import kernel_rows, make_formula
 from semisvm.kernels.rows import CachedRows
 from semisvm.machines import hinge_problem

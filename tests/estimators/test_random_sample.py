@@ -21,7 +21,7 @@ from semisvm import (
     PreferenceSVC,
     check_fair_sample,
 )
-from semisvm.estimators.preference._plan import draw_folds
+from semisvm.estimators.preference._cross import draw_folds
 from semisvm.estimators.preference.paper import PaperPreferenceSVC
 from semisvm.model_selection.cross_fit import list_folds
 from semisvm.model_selection.fair_sample import random_fold_scores

@@ -23,7 +23,7 @@ from semisvm import (
 )
 from semisvm.dual import Status
 from semisvm.estimators import streams
-from semisvm.estimators.preference import _plan
+from semisvm.estimators.preference import _decision
 from semisvm.estimators.preference.paper import PaperPreferenceSVC
 from semisvm.estimators.streams import Gathered
 from semisvm.estimators.transductive.relaxed import soft_labels
@@ -242,7 +242,7 @@ def test_only_the_pool_of_unlabeled_rows_comes_into_memory(monkeypatch):
     """The draw depends on the number of unlabeled rows alone, so the model is that of all rows
     in memory.
     """
-    monkeypatch.setattr(_plan, "POOL_SIZE", 500)
+    monkeypatch.setattr(_decision, "POOL_SIZE", 500)
     X, y = some_mails()
     weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     taken = []

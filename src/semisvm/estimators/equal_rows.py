@@ -67,21 +67,13 @@ class EqualRows:
         """The problem of the distinct rows, the weights of their copies added up."""
         return replace(problem.select(self.is_first), weight=self.total(problem.weight))
 
-    def deal(self, fit: BinaryFit, box: np.ndarray, merged_box: np.ndarray) -> BinaryFit:
-        """A fit on the distinct rows as a fit on all; the sizes of boxes are by row."""
-        share = np.divide(
-            fit.row_beta, merged_box, out=np.zeros(len(merged_box)), where=merged_box > 0
-        )
-        row_beta = box * share[self.group]
-        n_support = int(np.count_nonzero(row_beta))
-        history = [record.with_details(n_support=n_support) for record in fit.history]
-        return replace(fit.at(self.group, row_beta), history=history)
-
-    def expand(self, fit: BinaryFit, weight: np.ndarray) -> BinaryFit:
-        """A fit on the distinct rows as a fit on all, coefficients dealt out by weight, (n,)."""
-        return fit.at(
-            self.group, fit.row_beta[self.group] * (weight / self.total(weight)[self.group])
-        )
+    def expand(
+        self, fit: BinaryFit, box: np.ndarray, merged_box: np.ndarray | None = None
+    ) -> BinaryFit:
+        """A fit on the distinct rows as a fit on all, coefficients dealt out by box or weight."""
+        total = self.total(box) if merged_box is None else merged_box
+        share = np.divide(fit.row_beta, total, out=np.zeros(len(total)), where=total > 0)
+        return fit.at(self.group, box * share[self.group])
 
 
 def are_copies_alike(problem: TrainingProblem) -> bool:
@@ -108,11 +100,10 @@ def merge_unlabeled_copies(
     """
     if are_copies_alike(problem):
         is_labeled = problem.labels.is_labeled
-        found = find_equal_rows(
-            problem.X, np.where(is_labeled, np.arange(1, len(is_labeled) + 1), 0)
-        )
+        apart = np.where(is_labeled, np.arange(1, len(is_labeled) + 1), 0)
+        found = find_equal_rows(problem.X, apart)
         if len(found.first) < len(is_labeled):
-            return found.merge(problem), partial(found.expand, weight=problem.weight)
+            return found.merge(problem), partial(found.expand, box=problem.weight)
     return problem, lambda fit: fit
 
 
@@ -128,13 +119,10 @@ def arrange_by_content(
     """
     rows = np.arange(whole.n_rows) if rows is None else rows
     if not whole.kernel.is_precomputed:
-        rows = rows[content_order(whole.X, *_keys_of_equal_rows(whole, rows), rows=rows)]
+        keys = (whole.random_sample, whole.labels.codes, whole.weight)
+        ties = [key[rows] for key in keys if key is not None]
+        rows = rows[content_order(whole.X, *ties, rows=rows)]
     return rows, whole.take(rows)
-
-
-def _keys_of_equal_rows(whole: TrainingProblem, rows: np.ndarray) -> list[np.ndarray]:
-    keys = [whole.labels.codes[rows], whole.weight[rows]]
-    return keys if whole.random_sample is None else [whole.random_sample[rows], *keys]
 
 
 def arrange_repeated(

@@ -7,6 +7,7 @@ weight_i] for a positive row, [-C weight_i, 0] for a negative one. It is the bas
 semi-supervised method has to beat.
 """
 
+from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal
@@ -343,9 +344,13 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
             fits = labeler.fits(labeler.records())
         if repeats is None:
             return fits
-        box = self._box(problem)
-        merged_box = self._box(merged)
-        return [repeats.deal(fit, box, merged_box) for fit in fits]
+        boxes = self._box(problem), self._box(merged)
+        fits = [repeats.expand(fit, *boxes) for fit in fits]
+        n_support = [int(np.count_nonzero(fit.row_beta)) for fit in fits]
+        return [
+            replace(fit, history=[record.with_details(n_support=n) for record in fit.history])
+            for fit, n in zip(fits, n_support, strict=True)
+        ]
 
     @property
     def _finite_C(self) -> float:

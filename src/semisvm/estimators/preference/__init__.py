@@ -21,7 +21,6 @@ from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pair
 from semisvm.estimators.equal_rows import arrange_repeated
 from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, PreferenceMixin
 from semisvm.estimators.preference._learner import ALL_LABELS, SvmLearner
-from semisvm.estimators.preference._plan import Run
 from semisvm.estimators.preference.classifier import PreferenceClassifier
 from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.rounds import Rounds
@@ -288,13 +287,13 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
 
     def _prepare_runs(
         self, part: TrainingProblem, plan: Plan
-    ) -> tuple[TrainingProblem, Callable[..., Run], Callable[[BinaryFit], BinaryFit]]:
+    ) -> tuple[TrainingProblem, Callable[..., Any], Callable[[BinaryFit], BinaryFit]]:
         """The rows to train on, what makes the run of a binary problem (`_make_run`), and what
         turns a fit on these rows into one on the rows of `part`.
         """
         return part, partial(self._make_run, plan, plan.measures[plan.learns]), lambda fit: fit
 
-    def _fit_binary(self, make_run: Callable[..., Run], task: BinaryTask) -> BinaryFit:
+    def _fit_binary(self, make_run: Callable[..., Any], task: BinaryTask) -> BinaryFit:
         rounds = Rounds(task)
         learner = SvmLearner(
             rounds, self.C, self.C if self.C_unlabeled is None else self.C_unlabeled
@@ -306,7 +305,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         outcome = run.outcome(unfinished=(last, last.decision_values))
         rounds.go_back(outcome.model)
         rounds.labeled_in = outcome.labeled_in
-        rounds.history = run.mark_chosen(rounds.history)
+        rounds.history = outcome.marked(rounds.history)
         return rounds.fit(ended=outcome.ended, outcome=outcome)
 
     def _score_certifying(

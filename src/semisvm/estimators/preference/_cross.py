@@ -11,9 +11,8 @@ unlabeled rows train with guessed labels where the labels say that this helps, a
     share   (n,)  the share of its own price that a row counts for: 1 for labeled rows, less for
             soft ones
     folds   (draws, n)  the fold that tests a labeled row, in each of several draws of folds
-            (`_plan.draw_folds`); -1
-                        for unlabeled rows, and for labels that are not a random sample: they train
-                        in every fold and measure nothing
+            (`draw_folds`); -1 for unlabeled rows, and for labels that are not a random sample: they
+            train in every fold and measure nothing
     scores  (m,)  out-of-fold scores of the m tested rows in their order, by models that have not
             seen their labels
 
@@ -44,14 +43,13 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import Evidence, Target, choose, measure
-from semisvm.decision.audit import make_audit, resample, resampled_values
-from semisvm.decision.counts import count_at
+from semisvm.decision import Counts, Evidence, OperatingPoint, Target, choose, measure
+from semisvm.decision.audit import Audit, make_audit, resample, resampled_values
+from semisvm.decision.counts import count_at, f_score, precision, recall
 from semisvm.estimators.class_shares import guess_by_rank, rank_rows
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner, TrainingCall
-from semisvm.estimators.preference._plan import Outcome, measures_at
 from semisvm.estimators.progress import RoundRecord
-from semisvm.model_selection.cross_fit import collect_scores, list_folds
+from semisvm.model_selection.cross_fit import assign_folds, collect_scores, list_folds
 from semisvm.model_selection.fair_sample import random_fold_scores
 
 # with it no tuning task of 50 labels or more lost 0.01 of F1 in the mean
@@ -59,6 +57,70 @@ from semisvm.model_selection.fair_sample import random_fold_scores
 CAUTION = 1.5
 SHARES = (0.003, 0.03, 0.3)
 N_RESAMPLES = 100
+N_CALIBRATION_FOLDS = 5
+N_DRAWS = 3  # with few labels much of the noise comes from the draw of the folds
+ENOUGH_LABELS = 300  # from here on there is one draw of folds: three take three times as long
+
+
+def draw_folds(sign: np.ndarray, *, n_draws: int | None = None, seed: int = 0) -> np.ndarray:
+    """Deal the labeled rows out to folds several times: (draws, n), -1 for unlabeled rows.
+
+    n_draws None: three draws with fewer than ENOUGH_LABELS labels, else one. A class with fewer
+    rows than folds makes the folds fewer.
+    """
+    sign = np.asarray(sign)
+    codes = np.where(sign > 0, 0, np.where(sign < 0, 1, -1))
+    if n_draws is None:
+        n_draws = N_DRAWS if np.count_nonzero(sign) < ENOUGH_LABELS else 1
+    rng = np.random.default_rng(seed)
+    return assign_folds(
+        codes, N_CALIBRATION_FOLDS, rng=rng, n_draws=n_draws, every_class_in_every_fold=True
+    )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method learned about one class against the rest.
+
+    model                the trained classifier, as its learner keeps it
+    values               (n,) its decision values of all rows, without the threshold
+    point                the operating point, with the threshold
+    audit                the steps that led to it (`semisvm.decision.audit`)
+    calibration_scores   (m,) the scores that the threshold was chosen on
+    calibration_sign     (m,) the true signs of these rows
+    is_held_out          whether those scores come from machines that were not trained on these rows
+    labeled_in           (n,) the round that gave each row its last soft label; 0 for the user's
+                         labels, -1 for none
+    fair_scores          (n,) scores for the fair-sample check, of labeled and unlabeled rows by
+                         machines that were not trained on them; NaN for other rows. None where
+                         there are none
+    ended                "cycle" or "max_rounds"; None where the method converged
+    chosen               the candidate whose record in the history is that of the model
+    """
+
+    model: Any
+    values: np.ndarray
+    point: OperatingPoint
+    audit: Audit
+    calibration_scores: np.ndarray
+    calibration_sign: np.ndarray
+    is_held_out: bool
+    labeled_in: np.ndarray
+    fair_scores: np.ndarray | None = None
+    ended: str | None = None
+    chosen: str | None = None
+
+    def marked(self, history: list[RoundRecord]) -> list[RoundRecord]:
+        """The records of the candidates, now that the choice is made."""
+        if self.chosen is None:
+            return history
+        return [r.with_details(chosen=r.details["candidate"] == self.chosen) for r in history]
+
+
+def measures_at(counts: Counts, prefix: str = "") -> dict[str, float]:
+    """Precision, recall and F1, for the record of a round."""
+    found = {"precision": precision(counts), "recall": recall(counts), "f_score": f_score(counts)}
+    return {prefix + name: float(value) for name, value in found.items()}
 
 
 @dataclass(frozen=True)
@@ -337,13 +399,6 @@ class CrossFitted:
                 most = trial.gain - self.caution * trial.gain_error
         return best
 
-    def mark_chosen(self, history: list[RoundRecord]) -> list[RoundRecord]:
-        """The records of the candidates, now that the choice is made."""
-        return [
-            record.with_details(chosen=record.details["candidate"] == str(self.chosen))
-            for record in history
-        ]
-
     def outcome(self, unfinished: tuple[Any, np.ndarray] | None = None) -> Outcome:
         """The chosen machine, or where the fit ended before, the supervised or unfinished one."""
         labeled_in = np.where(self.sign != 0, 0, -1)
@@ -373,4 +428,5 @@ class CrossFitted:
             is_held_out=bool(self.trials),
             labeled_in=labeled_in,
             fair_scores=self._fair_scores(),
+            chosen=str(self.chosen),
         )

@@ -15,12 +15,18 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from semisvm.decision import Target, certify
 from semisvm.decision.audit import Audit
-from semisvm.estimators.preference._cross import CANDIDATES, Candidate, CrossFitted
+from semisvm.estimators.preference._cross import (
+    CANDIDATES,
+    Candidate,
+    CrossFitted,
+    Outcome,
+    draw_folds,
+)
 from semisvm.estimators.preference._learner import Learner
-from semisvm.estimators.preference._plan import Outcome, draw_folds, draw_pool
 from semisvm.estimators.targets import (
     FEWEST_LABELS,
     TARGET_CONSTRAINTS,
@@ -34,6 +40,7 @@ from semisvm.labels import Labels
 from semisvm.model_selection.calibration import fit_sigmoid, probabilities_of
 from semisvm.sklearn_private import Interval
 
+POOL_SIZE = 10_000  # most unlabeled rows that are considered for training: a bound on the time
 PREFERENCE_CONSTRAINTS: dict[str, Any] = {
     **TARGET_CONSTRAINTS,
     "calibration_size": [Interval(Real, 0, 1, closed="neither")],
@@ -76,13 +83,19 @@ class PreferenceMixin(OperatingPointsMixin):
         )
 
     def _draw_pool(self, n_unlabeled: int) -> np.ndarray | None:
-        """Which unlabeled rows a fit needs in memory, by their ranks; None: all."""
-        return draw_pool(n_unlabeled, self.random_state)
+        """Which of so many unlabeled rows are considered for training, ascending; None: all.
+
+        The draw depends on their number alone: it is the same where the rows are not in memory.
+        """
+        if n_unlabeled <= POOL_SIZE:
+            return None
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        return np.sort(rng.choice(n_unlabeled, POOL_SIZE, replace=False))
 
     def _within_pool(self, labels: Labels, rows: np.ndarray) -> np.ndarray:
         """These rows without the unlabeled ones beyond the pool, drawn by place as in streams."""
         unlabeled = np.flatnonzero(~labels.is_labeled[rows])
-        pool = draw_pool(len(unlabeled), self.random_state)
+        pool = self._draw_pool(len(unlabeled))
         return rows if pool is None else np.delete(rows, np.delete(unlabeled, pool))
 
     def _make_run(

@@ -27,10 +27,9 @@ from semisvm.estimators.classifier import (
     validated,
 )
 from semisvm.estimators.equal_rows import as_repetitions, content_order
-from semisvm.estimators.preference._cross import FEW_CANDIDATES
+from semisvm.estimators.preference._cross import FEW_CANDIDATES, Outcome
 from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, PreferenceMixin
 from semisvm.estimators.preference._learner import ClassifierLearner, scores_of_classifier
-from semisvm.estimators.preference._plan import Outcome
 from semisvm.estimators.progress import Progress
 from semisvm.estimators.rounds import EndedEarlyError
 from semisvm.estimators.streams import Gathered, decide_rows, fit_gathered, scores_of_rows
@@ -303,7 +302,7 @@ class PreferenceClassifier(
                     was_stopped = True
                 outcomes.append(run.outcome())
                 self.n_iter_ += learner.n_iter
-                self.history_ += run.mark_chosen(learner.history)
+                self.history_ += outcomes[-1].marked(learner.history)
         begun = None
         if not plan.is_vouched_for:
             begun = begin_check(_as_numbers(safe_indexing(X, in_use)), own_labels)

@@ -51,12 +51,11 @@ from semisvm.decision.audit import make_audit
 from semisvm.decision.counts import Curve, count_all, count_at, precision, recall
 from semisvm.decision.target import best_of
 from semisvm.estimators.binary import BinaryFit
-from semisvm.estimators.equal_rows import EqualRows, find_repeats
+from semisvm.estimators.equal_rows import are_copies_alike, find_repeats
 from semisvm.estimators.preference import PreferenceSVC
+from semisvm.estimators.preference._cross import Outcome, measures_at
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner
-from semisvm.estimators.preference._plan import Outcome, Run, measures_at
 from semisvm.estimators.problem import Loss, TrainingProblem
-from semisvm.estimators.progress import RoundRecord
 from semisvm.estimators.targets import FEWEST_LABELS, Plan, first_of_each, refuse_rare
 from semisvm.labels import UNLABELED_CODE, Labels
 from semisvm.machines import Solver
@@ -192,22 +191,24 @@ class PaperPreferenceSVC(PreferenceSVC):
 
     def _prepare_runs(
         self, part: TrainingProblem, plan: Plan
-    ) -> tuple[TrainingProblem, Callable[..., Run], Callable[[BinaryFit], BinaryFit]]:
+    ) -> tuple[TrainingProblem, Callable[..., Any], Callable[[BinaryFit], BinaryFit]]:
         """Equal unlabeled rows get equal labels: they become one row with their total weight."""
-        repeats = self._find_repeats(part)
-        if repeats is None:
-            return super()._prepare_runs(part, plan)
-        merged = repeats.merge(part)
-        measures = plan.measures[plan.learns][repeats.is_first]
-        make_run = partial(self._make_run, plan, measures, copies=np.bincount(repeats.group))
-        return merged, make_run, lambda fit: _deal_out(repeats, fit, part.weight, merged.weight)
-
-    def _find_repeats(self, part: TrainingProblem) -> EqualRows | None:
-        if not isinstance(self.kernel, str) or part.kernel.is_precomputed or part.is_primal:
-            return None
         # Labeled rows stay apart, each with a code of its own.
         code = np.where(part.labels.is_labeled, np.arange(part.n_rows), UNLABELED_CODE)
-        return find_repeats(part.X, code)
+        repeats = find_repeats(part.X, code) if are_copies_alike(part) else None
+        if repeats is None:
+            return super()._prepare_runs(part, plan)
+
+        def expand(fit: BinaryFit) -> BinaryFit:
+            of_rows = fit.outcome.fair_scores
+            fair_scores = None if of_rows is None else of_rows[repeats.group]
+            values = fit.outcome.values[repeats.group]
+            outcome = replace(fit.outcome, values=values, fair_scores=fair_scores)
+            return replace(repeats.expand(fit, part.weight), outcome=outcome)
+
+        measures = plan.measures[plan.learns][repeats.is_first]
+        make_run = partial(self._make_run, plan, measures, copies=np.bincount(repeats.group))
+        return repeats.merge(part), make_run, expand
 
     def _make_run(  # type: ignore[override]
         self,
@@ -235,23 +236,6 @@ class PaperPreferenceSVC(PreferenceSVC):
             rule=self.adjust,
             max_rounds=self.max_rounds,
         )
-
-
-def _deal_out(
-    repeats: EqualRows, fit: BinaryFit, weight: np.ndarray, merged_weight: np.ndarray
-) -> BinaryFit:
-    """A fit on the distinct rows as a fit on all; copies share the coefficient by weight."""
-    rounds = None if fit.rounds is None else fit.rounds[repeats.group]
-    outcome = fit.outcome
-    if outcome is not None:
-        fair_scores = None if outcome.fair_scores is None else outcome.fair_scores[repeats.group]
-        outcome = replace(outcome, values=outcome.values[repeats.group], fair_scores=fair_scores)
-    return replace(
-        repeats.deal(fit, weight, merged_weight),
-        rounds=rounds,
-        history=fit.history,
-        outcome=outcome,
-    )
 
 
 def split_labels(
@@ -373,10 +357,6 @@ class PaperRounds:
             fair_scores=self.fair_scores,
             ended=self.ended,
         )
-
-    def mark_chosen(self, history: list[RoundRecord]) -> list[RoundRecord]:
-        """The records as they are: every round is a candidate, and none is chosen alone."""
-        return history
 
     def _measure(self, values: np.ndarray) -> tuple[float, float, dict[str, Any]]:
         """Measure on B, offer both candidates, and return d+, d- and the record's details."""
