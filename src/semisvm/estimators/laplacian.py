@@ -239,26 +239,18 @@ class LaplacianSVC(BaseSVC):
             nodes = find_equal_rows(problem.X)
             columns, column = np.unique(nodes.group[problem.labels.is_labeled], return_inverse=True)
             distinct = nodes.merge(problem)
-            graph = self._make_graph(
-                distinct, formula, problem.limits.share_of_time(TIME_FOR_KERNEL)
-            )
-            found, ended_by = last_in_time(
-                self._penalized(graph, distinct, formula, labeled, columns, column)
-            )
-            found = found or graph.penalize(
-                0.0, next(iter(graph.L)), None, columns, column, labeled.weight
-            )
-            deformed = found.deformed
+            deadline = problem.limits.share_of_time(TIME_FOR_KERNEL)
+            places = columns, column, labeled.weight
+            graph = self._make_graph(distinct, formula, deadline, *places)
+            found, ended_by = last_in_time(self._penalized(graph, distinct, formula, labeled))
+            found = found or graph.penalize(0.0, next(iter(graph.L)))
             self.C_intrinsic_ = found.C_intrinsic
             self.power_ = found.power
-            own = {
-                "residual": deformed.residual,
-                "C_intrinsic": found.C_intrinsic,
-                "power": found.power,
-            }
-            record = watch.record(n_iter=deformed.n_steps, details=graph.facts | own)
+            chosen = {"C_intrinsic": found.C_intrinsic, "power": found.power}
+            details = graph.facts | {"residual": found.deformed.residual} | chosen
+            record = watch.record(n_iter=found.deformed.n_steps, details=details)
             is_stopped = watch.round_done(record)
-            K = found.scale * deformed.between(columns)[np.ix_(column, column)]
+            K = found.scale * graph.between_labeled(found)
             labeler = Labeler(labeled, kernel_rows(K, Formula("precomputed")), watch)
             box = self.C * labeled.weight * labeled.costs.price(codes)
             labeler.solve(codes, box, max_iter=0 if is_stopped else None)
@@ -266,38 +258,35 @@ class LaplacianSVC(BaseSVC):
                 labeler.end(ended_by)
         fits = labeler.fits([record, *labeler.records()])
         fits = [_over_all_rows(fit, found, column, nodes, problem.weight) for fit in fits]
-        return MethodFit(
-            fits, formula, labeler.scheme, rows=rows, warnings=graph.warnings(deformed)
-        )
+        warnings = graph.warnings(found.deformed)
+        return MethodFit(fits, formula, labeler.scheme, rows=rows, warnings=warnings)
 
     def _penalized(
-        self,
-        graph: _Graph,
-        distinct: TrainingProblem,
-        formula: Formula,
-        labeled: TrainingProblem,
-        columns: np.ndarray,
-        column: np.ndarray,
+        self, graph: _Graph, distinct: TrainingProblem, formula: Formula, labeled: TrainingProblem
     ) -> Iterator[_Penalized]:
         """Kernels over all nodes, each better than the last; the last is the one asked for."""
         if self.C_intrinsic == "auto":
             target = labeled_target(
                 labeled.X, labeled.labels, labeled.costs, labeled.weight, np.arange(labeled.n_rows)
             )
-            sample = sample_nodes(distinct.n_rows, columns, MOST_CHOSEN_ON)
+            sample = sample_nodes(distinct.n_rows, graph.columns, MOST_CHOSEN_ON)
             if len(sample) == distinct.n_rows:
-                yield from _choose(graph, columns, column, target)
+                yield from _choose(graph, target)
                 return
-            few = self._make_graph(distinct.take(sample), formula, graph.deadline)
-            *_, best = _choose(few, np.searchsorted(sample, columns), column, target)
+            places = np.searchsorted(sample, graph.columns), graph.column, graph.weight
+            few = self._make_graph(distinct.take(sample), formula, graph.deadline, *places)
+            *_, best = _choose(few, target)
             asked = best.C_intrinsic, best.power, best.size
         else:
             asked = float(self.C_intrinsic), next(iter(graph.L)), None
-        yield (found := graph.penalize(*asked, columns, column, labeled.weight))
+        yield (found := graph.penalize(*asked))
         if found.deformed.residual > graph.tol:  # then time may have been what was missing
             check_time(graph.deadline)
 
-    def _make_graph(self, distinct: TrainingProblem, formula: Formula, deadline: float) -> _Graph:
+    def _make_graph(
+        self, distinct: TrainingProblem, formula: Formula, deadline: float, *places: np.ndarray
+    ) -> _Graph:
+        """The graph of the distinct rows; places: the last fields of `_Graph`."""
         link = link_nearest_by_kernel if distinct.kernel.is_precomputed else link_nearest
         links = link(distinct.X, self.n_neighbors, self.graph_weights)
         power = 1 if self.power == "auto" else int(self.power)
@@ -308,20 +297,23 @@ class LaplacianSVC(BaseSVC):
             for p in powers
         }
         kernel = distinct.kernel_rows(formula)
-        tol = max(
-            EXACTER_THAN_TOL * self.tol, FLOAT32_ALLOWS if kernel.dtype == np.float32 else 0.0
-        )
+        least_tol = FLOAT32_ALLOWS if kernel.dtype == np.float32 else 0.0
+        tol = max(EXACTER_THAN_TOL * self.tol, least_tol)
         facts = {
             "nodes": distinct.n_rows,
             "links": links.nnz // 2,
             "components": int(connected_components(links)[0]),
         }
-        return _Graph(kernel, L, budget_bytes(self.cache_size), tol, deadline, facts)
+        return _Graph(kernel, L, budget_bytes(self.cache_size), tol, deadline, facts, *places)
 
 
 @dataclass(frozen=True)
 class _Graph:
-    """The kernel between the distinct rows, powers of the Laplacian, and facts of the graph."""
+    """The kernel between the distinct rows, powers of the Laplacian, and facts of the graph.
+
+    columns   (m,) the distinct rows that are labeled
+    column    (n_labeled,) which of them each labeled row is; weight, (n_labeled,)
+    """
 
     kernel: KernelRows
     L: dict[int, GraphPenalty]
@@ -329,23 +321,22 @@ class _Graph:
     tol: float
     deadline: float
     facts: dict[str, Any]
+    columns: np.ndarray
+    column: np.ndarray
+    weight: np.ndarray
 
-    def penalize(
-        self,
-        C_intrinsic: float,
-        power: int,
-        size: float | None,
-        columns: np.ndarray,
-        column: np.ndarray,
-        weight: np.ndarray,
-    ) -> _Penalized:
-        """The kernel that this price gives; `column`, `weight`: those of the labeled rows."""
+    def penalize(self, C_intrinsic: float, power: int, size: float | None = None) -> _Penalized:
+        """The kernel that this price gives."""
+        limits: dict[str, Any] = {"tol": self.tol, "deadline": self.deadline}
         penalty = C_intrinsic * self.L[power]
-        deformed = deform(
-            self.kernel, penalty, columns, budget=self.budget, tol=self.tol, deadline=self.deadline
-        )
-        own_size = np.average(deformed.values[columns[column], column], weights=weight)
-        return _Penalized(C_intrinsic, power, deformed, size, float(own_size))
+        deformed = deform(self.kernel, penalty, self.columns, budget=self.budget, **limits)
+        diagonal = deformed.values[self.columns[self.column], self.column]
+        own_size = float(np.average(diagonal, weights=self.weight))
+        return _Penalized(C_intrinsic, power, deformed, size, own_size)
+
+    def between_labeled(self, found: _Penalized) -> np.ndarray:
+        """The deformed kernel between the labeled rows."""
+        return found.deformed.between(self.columns)[np.ix_(self.column, self.column)]
 
     def warnings(self, deformed: Deformed) -> tuple[Warning, ...]:
         """A warning where the deformed kernel is rough."""
@@ -373,17 +364,15 @@ class _Penalized:
         return self.size / self.own_size if self.size and self.own_size > 0 else 1.0
 
 
-def _choose(
-    graph: _Graph, columns: np.ndarray, column: np.ndarray, target: LabeledTarget
-) -> Iterator[_Penalized]:
+def _choose(graph: _Graph, target: LabeledTarget) -> Iterator[_Penalized]:
     """No price of the graph, then prices and powers of ever less leave-one-out error."""
 
     def error_of(found: _Penalized) -> float:
         """Rows counted by weight and price; inf where the kernel can't be used."""
-        check_time(graph.deadline, len(column))
+        check_time(graph.deadline, len(graph.column))
         if found.size and (found.deformed.residual > graph.tol or not 0 < found.own_size < np.inf):
             return np.inf
-        K = found.deformed.between(columns)[np.ix_(column, column)]
+        K = graph.between_labeled(found)
         if not np.isfinite(K).all():
             raise UndefinedError("The deformed kernel is not finite in float64.")
         try:
@@ -394,13 +383,13 @@ def _choose(
             return np.inf
         return float(target.count @ ((target.Y - left_out) ** 2).sum(axis=1))
 
-    yield (found := graph.penalize(0.0, next(iter(graph.L)), None, columns, column, target.weight))
+    yield (found := graph.penalize(0.0, next(iter(graph.L))))
     size = found.own_size if found.own_size > 0 else 1.0
     least = error_of(found)
     for power, share in zip(graph.L, (1.0, CLEARLY_LESS), strict=False):
         least *= share
         for value in AUTO_PRICES:
-            found = graph.penalize(value / size, power, size, columns, column, target.weight)
+            found = graph.penalize(value / size, power, size)
             if (error := error_of(found)) < least:
                 least = error
                 yield found
