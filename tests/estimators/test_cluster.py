@@ -18,7 +18,12 @@ from sklearn.svm import SVC
 
 from paper_designs import draw_a1, draw_a2, draw_b1, draw_b2, mean_accuracy, one_accuracy
 from semisvm import ClusterSVC, SupervisedSVC
-from semisvm.estimators.cluster_labels import Trainer, deal_folds, label_clusters, settle_noise
+from semisvm.estimators.cluster_labels import (
+    ClusterSearch,
+    deal_folds,
+    label_clusters,
+    settle_noise,
+)
 from semisvm.estimators.equal_rows import content_key
 from semisvm.estimators.problem import TrainingProblem
 
@@ -258,7 +263,7 @@ def test_the_search_scores_candidates_as_a_naive_loop_would():
 def test_ctrl_c_in_the_search_keeps_the_best_so_far(monkeypatch):
     X, y, _ = few_labels()
     calls = []
-    predict = Trainer.predict
+    predict = ClusterSearch.predict
 
     def interrupted(self, guess):
         calls.append(1)
@@ -266,7 +271,7 @@ def test_ctrl_c_in_the_search_keeps_the_best_so_far(monkeypatch):
             raise KeyboardInterrupt
         return predict(self, guess)
 
-    monkeypatch.setattr(Trainer, "predict", interrupted)
+    monkeypatch.setattr(ClusterSearch, "predict", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = ClusterSVC(n_clusters=[4, 5, 6, 7, 8, 9, 10], random_state=0).fit(X, y)
     assert model.termination_condition_ == "interrupted"
@@ -280,7 +285,7 @@ def test_the_search_ends_with_the_time_limit_and_the_best_so_far(monkeypatch):
     """
     X, y, _ = few_labels()
     calls = []
-    predict = Trainer.predict
+    predict = ClusterSearch.predict
 
     def delayed(self, guess):
         calls.append(1)
@@ -290,7 +295,7 @@ def test_the_search_ends_with_the_time_limit_and_the_best_so_far(monkeypatch):
             self.seen.clear()
         return predict(self, guess)
 
-    monkeypatch.setattr(Trainer, "predict", delayed)
+    monkeypatch.setattr(ClusterSearch, "predict", delayed)
     with pytest.warns(ConvergenceWarning, match="time_limit"):
         model = ClusterSVC(n_clusters=[4, 5, 6, 7, 8, 9, 10], random_state=0).fit(X, y)
     assert model.termination_condition_ == "time_limit"

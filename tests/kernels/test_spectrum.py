@@ -11,7 +11,7 @@ from scipy.stats import ttest_ind
 from sklearn.decomposition import KernelPCA
 from sklearn.feature_selection import f_classif
 
-from semisvm.estimators.cluster_components import f_statistic, median_gamma, select_components
+from semisvm.estimators.cluster_labels import f_statistic, median_gamma, select_components
 from semisvm.kernels import kernel_rows, make_formula
 from semisvm.kernels.spectrum import Components, kernel_pca, largest_eigenpairs
 from semisvm.labels import encode

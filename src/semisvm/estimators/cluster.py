@@ -24,7 +24,6 @@ from sklearn.utils import check_random_state
 from semisvm.dual import Status
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import MethodFit
-from semisvm.estimators.cluster_components import median_gamma
 from semisvm.estimators.cluster_labels import (
     EMPTY_RULES,
     LINEAR_C,
@@ -32,9 +31,9 @@ from semisvm.estimators.cluster_labels import (
     OTHER_C,
     ClusterChoice,
     ClusterLabeler,
-    Trainer,
+    ClusterSearch,
     check_clusterer,
-    choose_clusters,
+    median_gamma,
 )
 from semisvm.estimators.equal_rows import arrange_by_content
 from semisvm.estimators.problem import TrainingProblem
@@ -301,8 +300,7 @@ class ClusterSVC(BaseSVC):
         numbers = _candidates(self.n_clusters, {problem.labels.n_classes, *N_CLUSTERS})
         if len(values) == len(numbers) == 1:
             return ClusterChoice(numbers[0], float(values[0]), [])
-        trainer = Trainer(problem, labeler.kernel, labeler.watch, values)
-        return choose_clusters(clusters, trainer, numbers, values, np.random.default_rng(seed))
+        return ClusterSearch(clusters, labeler, values).choose(numbers, np.random.default_rng(seed))
 
     def _check_parameters(self) -> None:
         """Refuse what no fit could use, before any work."""

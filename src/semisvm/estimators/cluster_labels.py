@@ -1,5 +1,11 @@
 """Clusters, labels from them, and how many there should be.
 
+Rows are clustered on those principal components of the kernel that tell the classes apart: the ones
+with the largest Hotelling's T^2 (two classes) or F statistic (more) over the labeled rows, up to
+80% of their sum. T^2 of one column is the squared two-sample t statistic, which is F for two
+classes: one formula serves both. The width of the Gaussian kernel is the median distance between
+labeled rows.
+
 Each cluster takes the majority label of its labeled members (Eq. 3.1 of the paper).
 
     clusters  (n,)  the cluster of each row, 0 to k - 1, or -1 for a row that a clusterer left
@@ -23,21 +29,20 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial.distance import pdist
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.metrics import pairwise_distances_argmin
+from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
 from sklearn.utils.validation import has_fit_parameter
 
 from semisvm.dual import Status
-from semisvm.estimators.cluster_components import select_components
 from semisvm.estimators.equal_rows import find_equal_rows
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.progress import Watch
 from semisvm.estimators.rounds import EndedEarlyError, Labeler
 from semisvm.kernels import KernelRows
-from semisvm.kernels.spectrum import kernel_pca
+from semisvm.kernels.spectrum import Components, kernel_pca, mean_of_rows, weighted_median
 from semisvm.kernels.threads import openmp_threads
-from semisvm.machines import MachineRows
+from semisvm.labels import Labels
 from semisvm.matrices import count_distinct_rows
 from semisvm.model_selection.cross_fit import assign_folds, hide_single_rows
 
@@ -46,6 +51,88 @@ DEFAULT_N_CLUSTERS = 10
 N_INIT = 10
 # Rows from which k-means has threads: fewer take a second or less on one.
 ROWS_WORTH_THREADS = 20_000
+ROWS_FOR_MEDIAN = 1000  # half a million distances settle a median to a fraction of a percent
+LEAST_WITHIN = 1e-15  # a variance within classes; rounding leaves less of equal scores
+
+
+def median_gamma(X: Any, labels: Labels, weight: np.ndarray, rng: np.random.Generator) -> float:
+    """1 / (2 sigma^2), sigma the median distance between labeled rows, or else between all."""
+    labeled = np.flatnonzero(labels.is_labeled)
+    sigma = _median_distance(X, weight, labeled, rng) or _median_distance(
+        X, weight, np.arange(X.shape[0]), rng
+    )
+    return 1 / (2 * sigma**2) if sigma > 0 else 0.5
+
+
+def _median_distance(
+    X: Any, weight: np.ndarray, rows: np.ndarray, rng: np.random.Generator
+) -> float:
+    """Median over the pairs of rows that differ, by the products of weights; 0 where none do."""
+    if len(rows) > ROWS_FOR_MEDIAN:
+        rows = rng.choice(rows, ROWS_FOR_MEDIAN, replace=False)
+    left, right = np.triu_indices(len(rows), k=1)
+    distances = (
+        pdist(X[rows]) if isinstance(X, np.ndarray) else pairwise_distances(X[rows])[left, right]
+    )
+    # A row that is there twice is the same as a row of weight 2: the distance 0 between copies does
+    # not count.
+    differ = distances > 1e-9 * distances.max(initial=0)
+    if not differ.any():
+        return 0.0
+    return weighted_median(distances[differ], (weight[rows[left]] * weight[rows[right]])[differ])
+
+
+def f_statistic(
+    scores: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None
+) -> np.ndarray:
+    """F of each column over the labeled rows: variance between classes over variance within.
+
+    For two classes it is Hotelling's T^2 of the column. Classes with one row count in the means
+    only; all zeros where no column could be tested (as many classes as labeled rows).
+    """
+    labeled = codes >= 0
+    classes, group = np.unique(codes[labeled], return_inverse=True)
+    scores = scores[labeled]
+    weight = None if weight is None else weight[labeled]
+    k = len(classes)
+    # Weights below 1 say which rows count for less, not that there are fewer rows than classes.
+    n = len(group) if weight is None else max(len(group), weight.sum())
+    if n <= k:
+        return np.zeros(scores.shape[1])
+    members = [group == g for g in range(k)]
+    sizes = np.bincount(group, weight)
+    means = np.stack(
+        [
+            mean_of_rows(scores[member], None if weight is None else weight[member])
+            for member in members
+        ]
+    )
+    between = sizes @ (means - mean_of_rows(scores, weight)) ** 2 / (k - 1)
+    squares = (scores - means[group]) ** 2
+    within = (squares if weight is None else weight[:, None] * squares).sum(axis=0) / (n - k)
+    return between / np.maximum(within, LEAST_WITHIN)
+
+
+def select_components(
+    components: Components,
+    codes: np.ndarray,
+    *,
+    by: str,
+    share: float,
+    weight: np.ndarray | None = None,
+) -> np.ndarray:
+    """Columns, best first: the fewest whose statistics (eigenvalues) sum to `share` of all."""
+    worth = (
+        f_statistic(components.scores, codes, weight)
+        if by == "statistic"
+        else components.eigenvalues
+    )
+    if not worth.any():
+        worth = components.eigenvalues
+    order = np.argsort(-worth, kind="stable")
+    reach = np.cumsum(worth[order])
+    n_kept = int(np.searchsorted(reach, share * reach[-1])) + 1
+    return order[:n_kept]
 
 
 def label_clusters(
@@ -265,14 +352,8 @@ def deal_folds(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return assign_folds(hide_single_rows(ranked), N_FOLDS, rng=rng)[0]
 
 
-def choose_clusters(
-    labeler: ClusterLabeler,
-    trainer: "Trainer",
-    numbers: Sequence[int | None],
-    values: Sequence[float],
-    rng: np.random.Generator,
-) -> ClusterChoice:
-    """Cross-validate every number of clusters with every C on the labeled rows, inside a fit.
+class ClusterSearch:
+    """Cross-validates every number of clusters with every C on the labeled rows, inside a fit.
 
         for each fold of labeled rows
             hide their labels; they stay among the rows, unlabeled
@@ -281,55 +362,51 @@ def choose_clusters(
                 are predicted right
 
     The pair with most hidden rows right, counted by their weights, is chosen; of equals the fewest
-    clusters and then the smallest C. Kernel rows and eigenvectors are made once for all of it, and
-    clusters once for each set of features. A class with a single label is never hidden, so that
-    every fold knows every class; with one label in every class there is nothing to hide. Each
-    training has max_iter steps for itself.
+    clusters and then the smallest C. Kernel rows and eigenvectors are made once for all of it,
+    clusters once for each set of features, and a labeling that comes back is trained on once. A
+    class with a single label is never hidden, so that every fold knows every class; with one label
+    in every class there is nothing to hide. Each training has max_iter steps for itself.
 
     Ctrl-C, the time limit or a callback ends the search with the best pair so far.
     """
-    codes = labeler.labels.codes
-    weight = labeler.weight
-    fold = deal_folds(codes, rng)
-    results: list[dict[str, Any]] = []
-    ended_by = None
-    try:
-        for k in numbers if (fold >= 0).any() else ():
-            right = np.zeros(len(values))
-            for held_out in np.unique(fold[fold >= 0]):
-                hidden = fold == held_out
-                predicted = trainer.predict(labeler.label(np.where(hidden, -1, codes), k))
-                right += (predicted[:, hidden] == codes[hidden]) @ weight[hidden]
-            accuracy = right / weight[fold >= 0].sum()
-            results += [
-                {"n_clusters": k, "C": float(C), "accuracy": share}
-                for C, share in zip(values, accuracy.tolist(), strict=True)
-            ]
-    except KeyboardInterrupt:
-        if not results:
-            raise
-        ended_by = Status.INTERRUPTED
-    except EndedEarlyError:
-        ended_by = trainer.ended_by
-    if not results:
-        nearest_to_1 = float(min(values, key=lambda C: abs(np.log(C))))
-        return ClusterChoice(min(numbers, key=lambda k: k or 0), nearest_to_1, [], ended_by)
-    best = max(results, key=lambda result: result["accuracy"])  # the first of equals
-    return ClusterChoice(best["n_clusters"], best["C"], results, ended_by)
 
-
-class Trainer:
-    """Trains on a labeling with every C; a labeling that comes back is trained on once."""
-
-    def __init__(
-        self, problem: TrainingProblem, kernel: MachineRows, watch: Watch, values: Sequence[float]
-    ):
-        self.problem = problem
-        self.kernel = kernel
-        self.watch = watch
+    def __init__(self, clusters: ClusterLabeler, labeler: Labeler, values: Sequence[float]):
+        self.clusters = clusters
+        self.labeler = labeler
+        self.problem = labeler.problem
         self.values = values
         self.seen: dict[bytes, np.ndarray] = {}
-        self.ended_by: Status | None = None
+
+    def choose(self, numbers: Sequence[int | None], rng: np.random.Generator) -> ClusterChoice:
+        """The best of these numbers of clusters and values of C."""
+        codes = self.problem.labels.codes
+        weight = self.problem.weight
+        fold = deal_folds(codes, rng)
+        results: list[dict[str, Any]] = []
+        ended_by = None
+        try:
+            for k in numbers if (fold >= 0).any() else ():
+                right = np.zeros(len(self.values))
+                for held_out in np.unique(fold[fold >= 0]):
+                    hidden = fold == held_out
+                    predicted = self.predict(self.clusters.label(np.where(hidden, -1, codes), k))
+                    right += (predicted[:, hidden] == codes[hidden]) @ weight[hidden]
+                accuracy = right / weight[fold >= 0].sum()
+                results += [
+                    {"n_clusters": k, "C": float(C), "accuracy": share}
+                    for C, share in zip(self.values, accuracy.tolist(), strict=True)
+                ]
+        except KeyboardInterrupt:
+            if not results:
+                raise
+            ended_by = Status.INTERRUPTED
+        except EndedEarlyError as error:
+            ended_by = error.args[0]
+        if not results:
+            nearest_to_1 = float(min(self.values, key=lambda C: abs(np.log(C))))
+            return ClusterChoice(min(numbers, key=lambda k: k or 0), nearest_to_1, [], ended_by)
+        best = max(results, key=lambda result: result["accuracy"])  # the first of equals
+        return ClusterChoice(best["n_clusters"], best["C"], results, ended_by)
 
     def predict(self, guess: np.ndarray) -> np.ndarray:
         """The class that each C predicts for each row, shape (n_values, n)."""
@@ -340,15 +417,13 @@ class Trainer:
 
     def _predictions(self, guess: np.ndarray) -> Iterator[np.ndarray]:
         problem, limits = self.problem, self.problem.limits
-        labeler = Labeler(problem, self.kernel, self.watch)
+        labeler = Labeler(problem, self.labeler.kernel, self.labeler.watch)
         box_of_C1 = problem.weight * problem.costs.price(guess)
+        tol = max(limits.tol, SEARCH_TOL)
         for C in self.values:
-            labeler.solve(
-                guess, C * box_of_C1, tol=max(limits.tol, SEARCH_TOL), max_iter=limits.max_iter
-            )
+            labeler.solve(guess, C * box_of_C1, tol=tol, max_iter=limits.max_iter)
             if labeler.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
             if labeler.status in (Status.TIME_LIMIT, Status.STOPPED):
-                self.ended_by = labeler.status
-                raise EndedEarlyError
+                raise EndedEarlyError(labeler.status)
             yield labeler.codes
