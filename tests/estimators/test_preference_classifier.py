@@ -24,6 +24,7 @@ from semisvm import PreferenceClassifier, PreferenceSVC, ThresholdClassifier
 from semisvm.decision import Target, certify
 from semisvm.estimators.preference import _cross
 from semisvm.estimators.preference._learner import ALL_LABELS, ClassifierLearner
+from semisvm.estimators.progress import Watch
 
 CLASSIFIERS = [
     GaussianNB(),
@@ -90,8 +91,8 @@ def test_a_share_is_a_weight_or_a_chance():
         None,
         price,
         check_random_state(0),
+        Watch(None, None, "1 vs 0", verbose=False),
         problem="1 vs 0",
-        tell=lambda record: False,
     )
     neighbors.train(sign, share, ALL_LABELS)
     n_rows = neighbors.model.n_samples_fit_
@@ -102,8 +103,8 @@ def test_a_share_is_a_weight_or_a_chance():
         None,
         price,
         check_random_state(0),
+        Watch(None, None, "1 vs 0", verbose=False),
         problem="1 vs 0",
-        tell=lambda record: False,
     )
     logistic.train(sign, share, ALL_LABELS)
     oracle = LogisticRegression().fit(X, (sign > 0).astype(int), sample_weight=share)

@@ -18,7 +18,7 @@ time.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from semisvm.estimators.progress import RoundRecord
+from semisvm.estimators.progress import RoundRecord, Watch
 from semisvm.estimators.rounds import EndedEarlyError, Rounds
 from semisvm.machines import Problem, Solution, hinge_problem
 from semisvm.sklearn_private import safe_indexing
@@ -117,9 +117,8 @@ class ClassifierLearner(Learner):
 
     weight   (n,) the user's sample weights, or None
     price    (n,) the weight of each row at a share of 1
-    tell     is given the record of each round; where it returns true, `done` raises EndedEarlyError
-    look     is given the number of trainings after each; where it returns true, the round is the
-             last
+    watch    is told of each training and round; where it asks to stop, the round is the last, and
+             `done` raises EndedEarlyError
 
     A classifier that takes no sample_weight is trained on a row of share s if the row's own random
     number is below s: the same rows take part for the same share, and on average as much weight
@@ -133,15 +132,15 @@ class ClassifierLearner(Learner):
         weight: np.ndarray | None,
         price: np.ndarray,
         random_state: np.random.RandomState,
+        watch: Watch,
         *,
         problem: str,
-        tell: Callable[[RoundRecord], bool],
-        look: Callable[[int], bool] = lambda n_trainings: False,
+        is_last: bool = False,
         n_jobs: int | None = None,
     ):
         self.n_jobs = n_jobs
-        self.look = look
-        self.is_last = False
+        self.watch = watch
+        self.is_last = is_last
         self.takes_weight = has_fit_parameter(estimator, "sample_weight")
         if weight is not None and not self.takes_weight:
             raise ValueError(f"{type(estimator).__name__} takes no sample_weight: leave it out.")
@@ -150,7 +149,6 @@ class ClassifierLearner(Learner):
         self.price = price if weight is None else price * weight
         self.lot = None if self.takes_weight else random_state.uniform(size=len(price))
         self.problem = problem
-        self.tell = tell
         self.began = time.perf_counter()
         self.n_iter = 0
         self.history: list[RoundRecord] = []
@@ -171,7 +169,7 @@ class ClassifierLearner(Learner):
         if sequence == ALL_LABELS:
             self.model = model
         self.n_iter += 1
-        self.is_last |= self.look(self.n_iter)
+        self.is_last |= self.watch.training_done(self.n_iter)
         return scores
 
     def _fit_and_score(self, sign: np.ndarray, share: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -195,7 +193,7 @@ class ClassifierLearner(Learner):
             self.problem, len(self.history), self.n_iter, seconds=seconds, details=details
         )
         self.history.append(record)
-        if self.tell(record) or self.is_last:
+        if self.watch.round_done(record) or self.is_last:
             raise EndedEarlyError
 
 

@@ -262,9 +262,10 @@ class PreferenceClassifier(
         own_sample = None if sample is None else sample[in_use]
         plan = self._make_plan(own_labels, own_sample, self.calibration_size)
         rows = in_use[plan.learns]
-        own_X = safe_indexing(X, rows)
-        own_weight = None if counts_rows else weight[rows]
         price = np.where(labels.is_labeled[rows], 1.0, self.unlabeled_weight)
+        own_weight = None if counts_rows else weight[rows]
+        given = self.estimator, safe_indexing(X, rows), own_weight, price
+        measures = plan.measures[plan.learns]
         outcomes: list[Outcome] = []
         self.history_ = []
         self.n_iter_ = 0
@@ -273,29 +274,13 @@ class PreferenceClassifier(
             for number, pair in enumerate(pairs(labels.n_classes, "ovr")):
                 # Once a callback has asked to stop, every class that is left ends after its first
                 # round.
-                learner = ClassifierLearner(
-                    self.estimator,
-                    own_X,
-                    own_weight,
-                    price,
-                    plan.random,
-                    problem=pair.name(labels.classes),
-                    tell=lambda record: watch.round_done(record) or was_stopped,  # noqa: B023
-                    look=watch.training_done,
-                    n_jobs=self.n_jobs,
-                )
+                how: dict[str, Any] = {"problem": pair.name(labels.classes), "n_jobs": self.n_jobs}
+                learner = ClassifierLearner(*given, plan.random, watch, is_last=was_stopped, **how)
                 # One draw of folds and one way to use unlabeled rows: trainings of others may be
                 # expensive.
+                few: dict[str, Any] = {"n_draws": 1, "candidates": FEW_CANDIDATES}
                 sign = labels.sign(pair.positive)[rows]
-                run = self._make_run(
-                    plan,
-                    plan.measures[plan.learns],
-                    number,
-                    learner,
-                    sign,
-                    n_draws=1,
-                    candidates=FEW_CANDIDATES,
-                )
+                run = self._make_run(plan, measures, number, learner, sign, **few)
                 try:
                     run.run()
                 except EndedEarlyError:
@@ -306,17 +291,11 @@ class PreferenceClassifier(
         begun = None
         if not plan.is_vouched_for:
             begun = begin_check(_as_numbers(safe_indexing(X, in_use)), own_labels)
-        certificate_X = safe_indexing(X, in_use[plan.certifies])
-        self._conclude(
-            plan,
-            own_labels,
-            [*outcomes],
-            begun,
-            lambda: np.stack(
-                [scores_of_classifier(outcome.model, certificate_X) for outcome in outcomes], axis=1
-            ),
-        )
         self.estimators_ = [outcome.model for outcome in outcomes]
+        held_out = safe_indexing(X, in_use[plan.certifies])
+        self._conclude(
+            plan, own_labels, [*outcomes], begun, lambda: self._scores_of_models(held_out)
+        )
         self.termination_condition_ = "stopped_by_callback" if was_stopped else "converged"
         self._transduce(X, rows, labels, outcomes)
         return self
@@ -391,8 +370,11 @@ class PreferenceClassifier(
     def _in_training_units(self, X: Any) -> Any:
         return X
 
+    def _scores_of_models(self, X: Any) -> np.ndarray:
+        return np.stack([scores_of_classifier(model, X) for model in self.estimators_], axis=1)
+
     def _score_checked(self, X: Any) -> np.ndarray:
-        scores = np.stack([scores_of_classifier(model, X) for model in self.estimators_], axis=1)
+        scores = self._scores_of_models(X)
         refuse_undefined(scores, X, getattr(self, "feature_names_in_", None))
         return scores
 
