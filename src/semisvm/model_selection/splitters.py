@@ -34,14 +34,20 @@ from sklearn.model_selection import (
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from semisvm.labels import Labels, encode
-from semisvm.model_selection.cross_fit import assign_folds, list_folds
+from semisvm.model_selection.cross_fit import TrainTest, assign_folds, list_folds
 from semisvm.sklearn_private import num_samples
 
 
-class CountedSplitter(BaseCrossValidator):
-    """A splitter that is told how many splits to make."""
+class _Splitter(BaseCrossValidator):
+    """Folds of a target with unlabeled rows; a subclass brings `_folds`."""
 
     n_splits: int
+    unlabeled: Any
+    _may_be_one_class = False
+
+    @abstractmethod
+    def _folds(self, labels: Labels, groups: Any) -> Iterator[TrainTest]:
+        """What `split` yields."""
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits.
@@ -58,23 +64,7 @@ class CountedSplitter(BaseCrossValidator):
         """
         return self.n_splits
 
-
-class _SemiSupervisedSplitter(CountedSplitter):
-    """Split the labeled rows by `_labeled_splitter()`; unlabeled rows train."""
-
-    unlabeled: Any
-
-    @abstractmethod
-    def _labeled_splitter(self) -> Any:
-        """Return the scikit-learn splitter that splits the labeled rows."""
-
-    @abstractmethod
-    def _check_enough_labels(self, labels: Labels, labeled_groups: np.ndarray | None) -> None:
-        """Refuse, with numbers and a remedy, a target that can't be split this way."""
-
-    def split(
-        self, X: Any, y: Any = None, groups: Any = None
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[TrainTest]:
         """Yield (train, test), two arrays of row indices, `n_splits` times.
 
         Parameters
@@ -84,16 +74,32 @@ class _SemiSupervisedSplitter(CountedSplitter):
         y : array-like of shape (n,)
             The target, with `unlabeled` on rows without a label.
         groups : array-like of shape (n,), optional
-            The group of each row, labeled or not; only `SemiSupervisedGroupKFold` reads it.
+            The group of each row, labeled or not (customer, document): no group is on both sides of
+            a split. `SemiSupervisedGroupKFold` needs it, `PositiveUnlabeledKFold` takes it.
 
         Yields
         ------
         train : ndarray of shape (n_train,)
-            Row indices of the training part; every unlabeled row is among them.
+            Row indices of the training part.
         test : ndarray of shape (n_test,)
-            Row indices of the test part, labeled rows only.
+            Row indices of the test part; unlabeled rows only with `PositiveUnlabeledKFold`.
         """
-        labels = encode(y, unlabeled=self.unlabeled, n_rows=num_samples(X))
+        how = {"unlabeled": self.unlabeled, "may_be_one_class": self._may_be_one_class}
+        yield from self._folds(encode(y, n_rows=num_samples(X), **how), groups)
+
+
+class _SemiSupervisedSplitter(_Splitter):
+    """Split the labeled rows by `_labeled_splitter()`; unlabeled rows train."""
+
+    @abstractmethod
+    def _labeled_splitter(self) -> Any:
+        """Return the scikit-learn splitter that splits the labeled rows."""
+
+    @abstractmethod
+    def _check_enough_labels(self, labels: Labels, labeled_groups: np.ndarray | None) -> None:
+        """Refuse, with numbers and a remedy, a target that can't be split this way."""
+
+    def _folds(self, labels: Labels, groups: Any) -> Iterator[TrainTest]:
         labeled_rows = np.flatnonzero(labels.is_labeled)
         codes = labels.codes[labeled_rows]
         groups = self._read_groups(groups, n_rows=len(labels.codes))
@@ -110,11 +116,8 @@ class _SemiSupervisedSplitter(CountedSplitter):
 
     def _read_groups(self, groups: Any, *, n_rows: int) -> np.ndarray | None:
         if groups is not None:
-            warnings.warn(
-                f"The groups parameter is ignored by {type(self).__name__}",
-                UserWarning,
-                stacklevel=3,
-            )
+            ignored = f"The groups parameter is ignored by {type(self).__name__}"
+            warnings.warn(ignored, UserWarning, stacklevel=4)
         return None
 
     def _check_fold(self, fold: int, train_codes: np.ndarray, test_codes: np.ndarray) -> None:
@@ -336,7 +339,7 @@ class SemiSupervisedShuffleSplit(_SemiSupervisedSplitter):
             _check_rarest_class(labels, 2, "A stratified split")
 
 
-class PositiveUnlabeledKFold(CountedSplitter):
+class PositiveUnlabeledKFold(_Splitter):
     """K-fold over labeled and over unlabeled rows, each dealt out evenly.
 
     Use it as `cv` together with the scorer `pu_auc`.
@@ -401,28 +404,9 @@ class PositiveUnlabeledKFold(CountedSplitter):
         self.random_state = random_state
         self.unlabeled = unlabeled
 
-    def split(
-        self, X: Any, y: Any = None, groups: Any = None
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield (train, test), two arrays of row indices, `n_splits` times.
+    _may_be_one_class = True
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Only its number of rows is used.
-        y : array-like of shape (n,)
-            The target, with `unlabeled` on rows without a label.
-        groups : array-like of shape (n,), optional
-            The group of each row (customer, document): no group is then on both sides of a split.
-
-        Yields
-        ------
-        train : ndarray of shape (n_train,)
-            Row indices of the training part.
-        test : ndarray of shape (n_test,)
-            Row indices of the test part: labeled and unlabeled rows.
-        """
-        labels = encode(y, unlabeled=self.unlabeled, n_rows=num_samples(X), may_be_one_class=True)
+    def _folds(self, labels: Labels, groups: Any) -> Iterator[TrainTest]:
         place = labels.codes + 1  # unlabeled rows are dealt out like a class
         counts = np.bincount(place, minlength=2)
         if min(counts[0], counts[-1]) < self.n_splits:
