@@ -48,6 +48,20 @@ def test_info_names_versions_memory_and_gpu(capsys):
 
 
 @pytest.mark.parametrize(
+    ("module", "said"), [("pyarrow.lib", "Install it again"), ("semisvm.cli", "a bug in semisvm")]
+)
+def test_a_package_that_cannot_be_loaded_is_no_bug_of_semisvm(capsys, monkeypatch, module, said):
+    def fail():
+        raise ImportError("libarrow.so: cannot open shared object file", name=module)
+
+    monkeypatch.setattr("semisvm.kernels.threads.n_threads", fail)
+    done = run_command(capsys, "info")
+    assert done.code == 2
+    assert "libarrow.so" in done.err
+    assert said in done.err
+
+
+@pytest.mark.parametrize(
     "arguments", [("nonsense",), ("demo", "--seed", "x"), ("--nonsense",), ("fit",)]
 )
 def test_bad_arguments_end_with_a_sentence_and_code_2(capsys, arguments):

@@ -248,6 +248,7 @@ def test_threads_and_memory_do_not_change_the_scores(way, monkeypatch):
     usual = SVCCV(CS, **settings).fit(X, y)
     n_threads = {"one thread": 1, "more threads than paths": 40}.get(way, 2)
     monkeypatch.setattr(grid, "n_threads", lambda: n_threads)
+    monkeypatch.setattr(grid, "ROWS_WORTH_WORKERS", 0)
     cache_size = 0.05 if way == "kernel rows beyond memory" else None
     other = SVCCV(CS, cache_size=cache_size, **settings).fit(X, y)
     assert_array_equal(other.scores_, usual.scores_)
@@ -330,6 +331,7 @@ def test_a_time_limit_keeps_the_best_of_what_is_done(monkeypatch):
 def test_folds_advance_together_so_that_the_first_gamma_has_complete_cells(n_threads, monkeypatch):
     X, y = rows_and_labels()
     monkeypatch.setattr(grid, "n_threads", lambda: n_threads)
+    monkeypatch.setattr(grid, "ROWS_WORTH_WORKERS", 0)
     looks = []
 
     def stop_halfway(self, n_iter, gap):
@@ -371,6 +373,7 @@ def test_held_out_rows_count_by_their_weights(scoring):
 def test_ctrl_c_keeps_the_best_of_what_is_done(n_threads, monkeypatch):
     X, y = rows_and_labels()
     monkeypatch.setattr(grid, "n_threads", lambda: n_threads)
+    monkeypatch.setattr(grid, "ROWS_WORTH_WORKERS", 0)
     run = grid.Search.run
     gammas_run = []
 

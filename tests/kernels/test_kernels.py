@@ -18,7 +18,6 @@ from semisvm.kernels import kernel_rows, make_formula, panel_source, scores_of_n
 from semisvm.kernels.compiled import rbf_of_dot_rows
 from semisvm.kernels.intrinsics import has_products_of_bytes
 from semisvm.kernels.rows import CachedRows, GivenRows
-from semisvm.kernels.threads import new_counter
 from semisvm.kernels.virtual import VirtualRows
 from semisvm.matrices import PickedRows
 from semisvm.memory import budget_bytes, free_bytes
@@ -203,7 +202,11 @@ def compiled_exponential(distances, gamma=1.0):
     """exp(-gamma d) through `rbf_of_dot_rows`, for squared distances d from the origin."""
     dots = np.zeros((1, len(distances)), dtype=np.float32)
     rbf_of_dot_rows(
-        new_counter(), dots, np.zeros(1, dtype=np.float32), distances.astype(np.float32), gamma
+        np.zeros(1, dtype=np.int64),
+        dots,
+        np.zeros(1, dtype=np.float32),
+        distances.astype(np.float32),
+        gamma,
     )
     return dots[0]
 
@@ -232,7 +235,7 @@ def test_a_distance_of_zero_or_below_zero_by_rounding_gives_one():
     assert compiled_exponential(np.array([0.0]))[0] == 1
     dots = np.array([[1.0001]], dtype=np.float32)
     one = np.ones(1, dtype=np.float32)
-    rbf_of_dot_rows(new_counter(), dots, one, one, 5.0)
+    rbf_of_dot_rows(np.zeros(1, dtype=np.int64), dots, one, one, 5.0)
     assert dots[0, 0] == 1
 
 

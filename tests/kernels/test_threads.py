@@ -24,7 +24,6 @@ from semisvm.kernels.threads import (
     for_each,
     limited_threads,
     n_threads,
-    new_counter,
     openmp_threads,
     team,
     times,
@@ -40,7 +39,7 @@ def count_pieces(counter, times):
 
 
 def every_piece_once(crew, n_pieces=2000, most=None):
-    counter = new_counter()
+    counter = np.zeros(1, dtype=np.int64)
     times = np.zeros(n_pieces, dtype=np.int64)
     crew.run(lambda: count_pieces(counter, times), most)
     assert_array_equal(times, np.ones(n_pieces))
@@ -153,7 +152,7 @@ def test_for_each_does_every_piece_and_raises_what_it_raises():
 def test_openmp_environment_and_threadpoolctl_limit_the_threads(monkeypatch):
     monkeypatch.setattr(threads, "_n_cores", lambda: 6)
     monkeypatch.setattr(threads, "_libraries", lambda kind: [])
-    monkeypatch.setattr(threads._load, "n_free_cores", lambda: 99)
+    monkeypatch.setattr(threads._load, "n_cores_to_use", lambda: 99)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     assert n_threads() == team().size == 6
     for text, expected in (("3", 3), ("4,2", 4), ("99", 6), ("0", 1), ("many", 6)):
@@ -161,8 +160,13 @@ def test_openmp_environment_and_threadpoolctl_limit_the_threads(monkeypatch):
         assert n_threads() == team().size == expected
 
 
-@pytest.mark.parametrize(("n_others", "expected"), [(0.0, 8), (2.6, 5), (7.9, 1), (20.0, 1)])
-def test_cores_that_other_processes_keep_busy_are_left_to_them(monkeypatch, n_others, expected):
+@pytest.mark.parametrize(
+    ("n_others", "n_free", "n_used"),
+    [(0.0, 8, 8), (1.2, 7, 7), (2.4, 6, 6), (2.6, 5, 8), (7.9, 0, 8), (20.0, 0, 8)],
+)
+def test_cores_that_others_keep_busy_are_left_to_them_unless_few_are_free(
+    monkeypatch, n_others, n_free, n_used
+):
     """Two looks a second apart: this process had 1.5 cores of the time, the others theirs."""
     clock = iter([0.0, 1.0])
     busy = iter([100.0, 101.5 + n_others])
@@ -171,7 +175,10 @@ def test_cores_that_other_processes_keep_busy_are_left_to_them(monkeypatch, n_ot
     monkeypatch.setattr(threads, "_busy_seconds", lambda: next(busy))
     monkeypatch.setattr(threads, "_own_seconds", lambda: next(own))
     monkeypatch.setattr(threads, "_n_visible_cores", lambda: 8)
-    assert threads._Load().n_free_cores() == expected
+    load = threads._Load()
+    assert load.n_free_cores() == n_free
+    monkeypatch.setattr(threads.time, "perf_counter", lambda: 1.0)
+    assert load.n_cores_to_use() == n_used
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/stat"), reason="the system does not tell")
@@ -240,10 +247,12 @@ def test_one_core_half_a_core_or_one_thread_by_wish_start_no_other_and_give_the_
     assert len(set(found.values())) == 1, found
 
 
-def test_openmp_has_one_thread_inside_and_its_own_after():
+def test_openmp_has_one_thread_inside_and_its_own_after(monkeypatch):
     def numbers():
         return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "openmp"]
 
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(threads, "_n_cores", lambda: 6)
     with threadpool_limits(3, user_api="openmp"):
         before = numbers()
         with limited_threads():
@@ -252,8 +261,10 @@ def test_openmp_has_one_thread_inside_and_its_own_after():
                 assert set(numbers()) <= {1}
             with openmp_threads(0):
                 assert set(numbers()) <= {1}
-            with openmp_threads(np.inf):
-                assert set(numbers()) <= {n_threads()}
+            for n_free, expected in ((4, 3), (2, 2), (1, 1), (0, 1)):
+                monkeypatch.setattr(threads._load, "n_free_cores", lambda n_free=n_free: n_free)
+                with openmp_threads(np.inf):
+                    assert set(numbers()) <= {expected}
             assert set(numbers()) <= {1}
         assert numbers() == before
 

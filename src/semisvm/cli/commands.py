@@ -370,5 +370,7 @@ def _explain(error: Exception) -> tuple[str, int]:
         if isinstance(error, OSError):
             reason += ". Check the disk, and whether its folders can be written to."
         return reason, 2
+    if isinstance(error, ImportError) and not (error.name or "").startswith("semisvm"):
+        return f"a package can't be loaded ({error}). Install it again.", 2
     known = f"{type(error).__name__}: {error}".rstrip(": ")
     return f"this is a bug in semisvm, not in your data ({known}). Add {DEBUG} for details.", 2

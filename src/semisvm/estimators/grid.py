@@ -42,6 +42,9 @@ from semisvm.machines import (
 
 # Problems that a device solves at once: batches of 50 to 100 were the fastest on an H200.
 DEVICE_BATCH = 100
+# Below, most of a path is interpreted, and threads wait for each other: 200 rows on two cores took
+# as long, and 1.5 times the processor time.
+ROWS_WORTH_WORKERS = 500
 SECONDS_BETWEEN_LOOKS = 0.2  # of the main thread at Ctrl-C, the deadline and callbacks
 
 
@@ -149,7 +152,7 @@ class Search:
             kernel.require(np.arange(kernel.n_rows))
             is_in_order = np.array_equal(kernel.slot, np.arange(kernel.n_rows))
             K = kernel.values if is_in_order else kernel.values[kernel.slot]
-            if (n_workers := n_threads()) > 1:
+            if kernel.n_rows >= ROWS_WORTH_WORKERS and (n_workers := n_threads()) > 1:
                 self._solve_side_by_side(tasks, K, n_workers, keep)
                 return
             kernel = GivenRows(K)

@@ -49,8 +49,18 @@ SECONDS_PER_LOOK = 0.2
 # one core; fewer would be over before the threads are awake. An estimate, not measured by size.
 PRODUCTS_WORTH_THREADS = 1e8
 PRODUCTS_PER_BLOCK = 2e7  # of a product that is cut into blocks: many more blocks than threads
+# A thread of OpenMP goes on to spin for some milliseconds, so its part of a loop is 100 ms or more.
+PRODUCTS_PER_OPENMP_THREAD = 1e9
 
-_here = threading.local()
+
+class _OfThread(threading.local):
+    """What every thread has of its own."""
+
+    is_alone = False  # inside `on_this_thread`
+    openmp_before: "list[tuple[LibController, int]] | None" = None  # inside `limited_threads`
+
+
+_here = _OfThread()
 
 
 def n_threads() -> int:
@@ -61,7 +71,7 @@ def n_threads() -> int:
     joblib sets the former in its worker processes. A thread of joblib's works alone: there are as
     many of them as the user asked for.
     """
-    return min(_n_allowed(), _load.n_free_cores())
+    return min(_n_allowed(), _load.n_cores_to_use())
 
 
 def _n_allowed() -> int:
@@ -70,8 +80,8 @@ def _n_allowed() -> int:
     if not is_main and (getattr(get_active_backend()[0], "nesting_level", None) or 0) > 0:
         return 1
     allowed = [_n_cores()]
-    if (before := getattr(_here, "openmp_before", None)) is not None:  # inside `limited_threads`
-        allowed += [number for _, number in before]
+    if _here.openmp_before is not None:
+        allowed += [number for _, number in _here.openmp_before]
     else:
         allowed += [library.num_threads for library in _libraries("openmp")]
     user_limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
@@ -96,8 +106,18 @@ class _Load:
         self.own = _own_seconds()
         self.n_others = 0.0
 
+    def n_cores_to_use(self) -> int:
+        """The free cores; all cores where a share of the others adds more than a quarter.
+
+        A thread has half of a core that another process keeps busy. Two busy cores of 16 are not
+        worth it, because a region may wait for a thread there; those of 2 are.
+        """
+        n_cores = _n_visible_cores()
+        n_free = self.n_free_cores()
+        return n_free if n_free >= 2 * (n_cores - n_free) else n_cores
+
     def n_free_cores(self) -> int:
-        """Cores that other processes leave to this one, at least 1."""
+        """Cores that other processes leave to this one; 0 where none is idle."""
         now = time.perf_counter()
         seconds = now - self.looked_at
         if seconds >= SECONDS_PER_LOOK:
@@ -109,7 +129,7 @@ class _Load:
             elif hasattr(os, "getloadavg"):
                 self.n_others = max(0.0, os.getloadavg()[0] - own_cores)
             self.looked_at, self.busy, self.own = now, busy, own
-        return max(1, round(_n_visible_cores() - self.n_others))
+        return max(0, round(_n_visible_cores() - self.n_others))
 
 
 def _busy_seconds() -> float | None:
@@ -157,11 +177,10 @@ def _libraries_among(kind: str, n_modules: int) -> Sequence[LibController]:
 def _set_threads(library: LibController, number: int) -> None:
     # From its version 3.8 on, threadpoolctl listens only to the first thread that set a limit.
     # Here whoever lifts a limit need not be who set it.
-    if hasattr(library, "clear_controlling_thread"):
-        library.clear_controlling_thread(force=True)
+    let_go = getattr(library, "clear_controlling_thread", lambda force: None)
+    let_go(force=True)
     library.set_num_threads(number)
-    if hasattr(library, "clear_controlling_thread"):
-        library.clear_controlling_thread(force=True)
+    let_go(force=True)
 
 
 class _BlasLimit:
@@ -224,7 +243,7 @@ class limited_threads:
         self._is_inside = True
         self._thread = threading.get_ident()
         _blas_limit.enter(id(self))
-        if getattr(_here, "openmp_before", None) is None:
+        if _here.openmp_before is None:
             libraries = [library for library in _libraries("openmp") if library.num_threads]
             self._openmp_before = [(library, library.num_threads) for library in libraries]
             _here.openmp_before = self._openmp_before
@@ -232,14 +251,11 @@ class limited_threads:
                 _set_threads(library, 1)
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._leave()
-
     def __del__(self) -> None:
         if self._is_inside:
-            self._leave()
+            self.__exit__()
 
-    def _leave(self) -> None:
+    def __exit__(self, *_: object) -> None:
         before = self._openmp_before
         if before is not None and self._thread == threading.get_ident():
             for library, number in before:
@@ -266,11 +282,10 @@ def with_limited_threads(function: Function) -> Function:
 
 @contextmanager
 def openmp_threads(n_products: float) -> Iterator[None]:
-    """Inside, OpenMP uses the threads of this library, where the loop is worth it.
-
-    `n_products` says how many multiplications the loop makes.
+    """Inside, OpenMP uses one thread per PRODUCTS_PER_OPENMP_THREAD multiplications of the loop,
+    where no other process is at work: its threads wait for each other in a loop.
     """
-    number = n_threads() if n_products >= PRODUCTS_WORTH_THREADS else 1
+    number = int(min(n_products / PRODUCTS_PER_OPENMP_THREAD, _n_allowed(), _load.n_free_cores()))
     changed = []
     try:
         for library in _libraries("openmp") if number > 1 else ():
@@ -287,16 +302,12 @@ def on_this_thread() -> Iterator[None]:
     """Inside, regions of the calling thread run on it alone: someone else has given each thread
     its own work.
     """
-    before = _is_alone()
+    before = _here.is_alone
     _here.is_alone = True
     try:
         yield
     finally:
         _here.is_alone = before
-
-
-def _is_alone() -> bool:
-    return getattr(_here, "is_alone", False)
 
 
 class Team:
@@ -325,7 +336,7 @@ class Team:
         It takes pieces of the work until none is left. An error in any thread is raised here.
         """
         n_others = self._n_started if most is None else min(self._n_started, most - 1)
-        if n_others < 1 or _is_alone() or not self._is_busy.acquire(blocking=False):
+        if n_others < 1 or _here.is_alone or not self._is_busy.acquire(blocking=False):
             function()
             return
         try:
@@ -432,11 +443,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_team)
 
 
-def new_counter() -> np.ndarray:
-    """Return the counter of a region, from which its threads take the numbers of pieces."""
-    return np.zeros(1, dtype=np.int64)
-
-
 def in_pieces(
     function: Callable[..., Any],
     *arguments: Any,
@@ -446,7 +452,7 @@ def in_pieces(
     """Call ``function(counter, *arguments)`` on up to `most` threads, each with its own
     `memory()` as last argument.
     """
-    counter = new_counter()
+    counter = np.zeros(1, dtype=np.int64)
     team().run(
         lambda: function(counter, *arguments, *([] if memory is None else [memory()])),
         _at_most(most),
@@ -455,8 +461,8 @@ def in_pieces(
 
 def _at_most(most: int | None) -> int:
     """So many threads, or fewer where other processes keep cores busy."""
-    free = _load.n_free_cores()
-    return free if most is None else min(most, free)
+    useful = _load.n_cores_to_use()
+    return useful if most is None else min(most, useful)
 
 
 def for_each(function: Callable[..., Any], pieces: Iterable[Any]) -> None:
