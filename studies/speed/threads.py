@@ -40,7 +40,7 @@ from unittest.mock import patch
 import numpy as np
 
 from studies.harness.fresh_process import call_fresh
-from studies.harness.machine import describe_session, name_session, usable_cores, without_paths
+from studies.harness.machine import describe_today, usable_cores, without_paths
 from studies.harness.means import read_cells, write_cells
 from studies.harness.tables import markdown_table
 from studies.speed.runs import make_parser
@@ -79,6 +79,7 @@ SECONDS_TO_LOAD = 4.0  # of the machine code, in a first fit
 LONG_SECONDS = 1.5  # a fit that takes longer is measured once
 WALL_GOAL, CPU_GOAL = 1.2, 1.5
 WAYS = ("default", "one", "all")
+NO_TIME = "no time was left"
 
 
 # ---- the ways ----
@@ -282,7 +283,7 @@ def run_group(
             cell = {"cores": usable_cores(), "busy": n_busy, "fit": name}
             cell["threads"] = threads.n_threads()
             if time.perf_counter() - began > seconds:
-                cell["why"] = "not measured"
+                cell["why"] = NO_TIME
             elif name in COMMANDS:
                 cell |= time_command(name, ways, 4 * longest)
             else:
@@ -384,7 +385,7 @@ def render_threads(cells: Sequence[dict[str, Any]]) -> str:
         for setting, head in zip(settings, heads, strict=True):
             cell = by_key.get((name, *setting), {"why": ""})
             if "why" in cell:
-                line.append(cell["why"])
+                line.append(cell["why"].replace(NO_TIME, ""))
                 continue
             wall, cpu = ratios(cell)
             found.append((wall, cpu))
@@ -392,7 +393,8 @@ def render_threads(cells: Sequence[dict[str, Any]]) -> str:
             if wall > WALL_GOAL or cpu > CPU_GOAL:
                 line[-1] = f"*{line[-1]}*"
                 outside.append(f"- {name}, {head}: {wall:.2f}, {cpu:.2f}")
-        lines.append(line)
+        if any(line[1:]):
+            lines.append(line)
     middle = [statistics.median(values) for values in zip(*found, strict=True)]
     said = (
         f"Wall and processor seconds. Over the best of one thread, all threads and the default they"
@@ -422,7 +424,7 @@ def main() -> None:
     cells = measure(options, fits)
     record = options.out.with_suffix(".json")
     record.parent.mkdir(parents=True, exist_ok=True)
-    write_cells([name_session(describe_session())], cells, record)
+    write_cells([describe_today()], cells, record)
     print(render_threads(cells))
 
 

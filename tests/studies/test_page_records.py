@@ -1,7 +1,6 @@
 """What the pages show is what stands on record: the means in `studies/` and `docs/results/`."""
 
 import re
-from math import exp, log
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from studies.few_labels.public import TABLES, TEXTS
 from studies.few_labels.reliability import table_of
 from studies.harness.means import read_cells, read_means
 from studies.speed.cores import PARTS, render_cores
-from studies.speed.methods import TASKS, VERSIONS, render_versions
+from studies.speed.threads import render_threads
 from studies.ssl_book import cost, synthetic
 
 STUDIES = REPOSITORY / "studies"
@@ -156,76 +155,23 @@ def test_seconds_by_cores_are_on_record(mark, parts):
     assert render_cores(kept) in between(mark)
 
 
-def test_methods_compared_with_the_first_version_are_on_record():
-    found = {
-        (name, version): values_of("methods", task=name, version=version)
-        for name in TASKS
-        for version in VERSIONS
-    }
-    table, _, said = render_versions(found).rpartition("\n\n")
-    for kept, shown in zip(cells(table)[2:], cells(between("methods"))[2:], strict=True):
-        assert kept[0] == shown[0]
-        for one, other in zip(
-            kept[1:], shown[1:], strict=True
-        ):  # kept with five digits: the last shown may differ
-            assert one == other or float(one) == pytest.approx(float(other), rel=0.01), (
-                kept,
-                shown,
-            )
-    assert said in between("methods")
+def test_seconds_beside_libsvm_are_on_record():
+    lines = cells(between("libsvm"))[2:]
+    assert len(lines) == 6
+    for name, rows, *shown in lines:
+        size = "10%" if int(rows.replace(",", "")) < 10_000 else "all"
+        ours, theirs = (
+            values_of("supervised", set=name.lower(), size=size, solver=solver)["cpu_s"]
+            for solver in ("ours", "libsvm")
+        )
+        assert_shown(shown, [ours, theirs, theirs / ours])
 
 
-def test_ratios_to_libsvm_and_onedal_follow_from_the_seconds():
-    for text in between("supervised").split("### ")[1:]:
-        lines = [line for line in cells(text) if len(line) > 6 and line[4][:1].isdigit()]
-        ours = {line[0]: float(line[4]) for line in lines if line[2] == "ours"}
-        ratios = {}
-        for name, _, solver, _, seconds, _, ratio, *_ in lines:
-            # both seconds are rounded
-            assert float(ratio) == pytest.approx(float(seconds) / ours[name], rel=0.5 / 10**1.5), (
-                name,
-                solver,
-            )
-            ratios.setdefault(solver, []).append(float(ratio))
-        for solver, value in re.findall(r"- (\S+) / ours.*?\*\*([\d.]+)\*\*", text):
-            assert float(value) == pytest.approx(geometric_mean(ratios[solver]), rel=2e-3)
-
-
-def geometric_mean(values):
-    return exp(sum(map(log, values)) / len(values))
+def test_seconds_of_all_methods_on_2_and_16_cores_are_on_record():
+    assert render_threads(read_cells(OF_SPEED / "threads.json")) in between("threads")
 
 
 # ---- other benchmarks ----
-
-
-def test_seconds_of_transductive_machines_are_on_record():
-    text = part("measured/benchmarks", "## TSVM and PTSVM")
-    lines = re.findall(
-        r"^(\w+(?: \d+)?) {2,}(\S.*?) {2,}([\d.]+) +([\d.]+) +([\d,]+) +([\d.]+)%", text, re.M
-    )
-    assert len(lines) == len(means("transductive"))
-    for task, solver, *shown in lines:
-        found = values_of("transductive", task=task, solver=solver)
-        names = ("wall_s", "cpu_s", "rss_peak_mib")
-        assert_shown(shown, [*(found[name] for name in names), 100 * found["unlabeled_wrong"]])
-
-
-def test_growth_is_on_record():
-    lines = re.findall(
-        r"^ *([\d,]+) +([\d.]+) +(?:n\S+)? +([\d.]+) +([\d.]+) +([\d,]+) +([\d,]+)  ",
-        part("measured/benchmarks", "## ClusterSVC"),
-        re.M,
-    )
-    assert len(lines) == 6
-    for rows, *shown in lines:
-        found = values_of("growth", method="ClusterSVC", rows=int(rows.replace(",", "")))
-        assert_shown(
-            shown,
-            [found[name] for name in ("wall_s", "clusters_s", "svm_s", "rss_peak_mib", "n_sv")],
-        )
-    for rows, *shown in cells(part("measured/benchmarks", "## LaplacianSVC", "At 20,000 rows"))[2:]:
-        found = values_of("growth", method="LaplacianSVC", rows=int(rows.replace(",", "")))
-        assert_shown(shown, [found["cpu_s"], found["rss_peak_mib"] - found["rss_before_mib"]])
 
 
 def test_seconds_on_a_gpu_are_on_record():

@@ -80,7 +80,7 @@ def test_solvers_take_turns_and_the_slow_ones_run_once_on_all_rows():
     assert len(interleave(["ours", "libsvm", "onedal-f64"], "mnist", "10%")) == 9
 
 
-@pytest.mark.parametrize("name", ["cores", "cores-all", "methods", "supervised"])
+@pytest.mark.parametrize("name", ["cores", "cores-all", "threads"])
 def test_a_table_takes_the_place_of_the_last_one_on_the_page(name):
     page = PAGE.read_text(encoding="utf-8")
     changed = put(page, name, "\nnew table\n")

@@ -228,10 +228,9 @@ class limited_threads:
     """``with limited_threads():`` BLAS and OpenMP work on the calling thread alone.
 
     Their threads pay for large operations only. After small ones they spin, waiting for the next:
-    beside two busy loops a fit took 15 times as long (`python -m studies.speed.threads`). And what
-    BLAS computes depends on the number of its threads. So every fit runs inside; large products are
-    cut into blocks of fixed size for the team (`times`), and large loops of OpenMP are let loose
-    one by one (`openmp_threads`).
+    beside two busy loops fits took ten times as long. And what BLAS computes depends on the number
+    of its threads. So every fit runs inside; large products are cut into blocks of fixed size for
+    the team (`times`), and large loops of OpenMP are let loose one by one (`openmp_threads`).
     """
 
     def __init__(self) -> None:
