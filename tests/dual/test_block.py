@@ -62,6 +62,19 @@ def test_blocks_smaller_than_the_problem_end_at_its_optimum(n, other_device, sma
     is_certified(case, solution)
 
 
+def test_batches_of_many_problems_have_smaller_blocks(other_device, small_blocks, monkeypatch):
+    for name, value in {"BLOCK": 32, "BLOCK_OF_MANY": 16, "MANY_PROBLEMS": 2}.items():
+        monkeypatch.setattr(f"semisvm.dual.block.{name}", value)
+    case = svc_case(n=30)
+    unit = case.problem()
+    factors = (0.5, 1.0)
+    solutions = solve_many([unit.with_bounds_times(f) for f in factors], device=other_device)
+    for factor, solution in zip(factors, solutions, strict=True):
+        bounds = (case.linear, factor * case.lower, factor * case.upper)
+        assert solution.status is Status.CONVERGED
+        assert solution.objective == pytest.approx(optimum(case.K, *bounds)[1], rel=1e-4)
+
+
 @pytest.mark.parametrize("n", [24, 150])
 def test_rows_that_do_not_fit_are_made_when_they_are_needed(n, other_device, small_blocks):
     case = svc_case(n=n)
