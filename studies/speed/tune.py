@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import math
 import os
+import statistics
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,12 @@ SETS = ("mixture-5000x20", "ijcnn1-5000", "adult-5000")
 N_LEFT_OUT = 2_000
 C_RANGE = 1e-2, 1e2
 COMPARED_C = 1.0
+NAMES = {
+    "ours": "`SVCCV`",
+    "svc": "`GridSearchCV(SVC)`",
+    "intelex": "the same, scikit-learn-intelex 2026.2",
+    "torchkm": "TorchKM 4.3.2",
+}
 MOST_COMPARED_ROWS = 25_000  # another fit, and its kernel in float64, would take minutes for more
 
 
@@ -74,6 +82,41 @@ def main(argv: list[str] | None = None) -> int:
             f"{measure['C']:17.3g}{measure['accuracy']:17.4f}{ratio:17.6f}"
         )
     return 0
+
+
+def render_tune(runs: Sequence[dict[str, Any]], machine: str, peers: Sequence[str]) -> str:
+    """Return the table of one machine: seconds of each peer, and how many times those of ours."""
+    seconds: dict[tuple[str, str], list[float]] = {}
+    grid_of = {}
+    for run in runs:
+        if run["machine"] == machine:
+            seconds.setdefault((run["set"], run["peer"]), []).append(run["wall_s"])
+            grid_of[run["set"]] = f"{run['Cs']} x {run['folds']}"
+    lines = []
+    for name, grid in grid_of.items():
+        line = [set_in_words(name), grid]
+        ours = statistics.median(seconds[name, "ours"])
+        for peer in peers:
+            took = statistics.median(seconds.get((name, peer), [math.nan]))
+            more = "" if peer == "ours" else f" ({took / ours:.0f} times)"
+            line.append("" if math.isnan(took) else f"{took:.3g}{more}")
+        lines.append(line)
+    heads = ["rows x columns", "values of C x folds", *(NAMES[peer] for peer in peers)]
+    table = [heads, ["---"] * len(heads), *lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in table)
+
+
+def set_in_words(name: str) -> str:
+    """Name rows as a page does: "10,000 x 22, IJCNN1"."""
+    kind, _, size = name.partition("-")
+    if kind == "mixture":
+        n, d = (int(part) for part in size.split("x"))
+        return f"{n:,} x {d:,}, two mixtures"
+    n_all, columns, title = {"ijcnn1": (49_990, 22, "IJCNN1"), "adult": (32_561, 123, "Adult")}[
+        kind
+    ]
+    n = n_all - N_LEFT_OUT if size == "all" else int(size)
+    return f"{n:,} x {columns}, {title}"
 
 
 def tune_once(task: dict[str, Any], repeat: int) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What the pages show is what stands on record: the means in `studies/` and `docs/results/`."""
 
+import json
 import re
 
 import numpy as np
@@ -13,6 +14,7 @@ from studies.few_labels.reliability import table_of
 from studies.harness.means import read_cells, read_means
 from studies.speed.cores import PARTS, render_cores
 from studies.speed.threads import render_threads
+from studies.speed.tune import render_tune
 from studies.ssl_book import cost, synthetic
 
 STUDIES = REPOSITORY / "studies"
@@ -172,6 +174,19 @@ def test_seconds_of_all_methods_on_2_and_16_cores_are_on_record():
 
 
 # ---- other benchmarks ----
+
+
+@pytest.mark.parametrize(
+    ("machine", "peers"),
+    [
+        ("H200", ["ours", "torchkm"]),
+        ("16 cores", ["ours", "svc"]),
+        ("2 cores", ["ours", "svc", "intelex"]),
+    ],
+)
+def test_seconds_to_tune_are_on_record(machine, peers):
+    runs = json.loads((OF_SPEED / "tune.json").read_text())["runs"]
+    assert render_tune(runs, machine, peers) in page("docs/tune.md")
 
 
 def test_seconds_on_a_gpu_are_on_record():
