@@ -1,5 +1,6 @@
 """The dual solver gives LIBSVM's answers."""
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -43,6 +44,21 @@ def test_float32_rows_at_the_usual_tolerance_give_libsvms_objective():
         assert solution.objective == pytest.approx(libsvm_objective(libsvm, case.K), rel=1e-5)
 
 
+@functools.cache
+def libsvm_on_a_tenth(name, C, gamma, paper_data):
+    """LIBSVM on a tenth of a set of the papers: rows, signs, its model, and held-out rows with its
+    scores.
+    """
+    data = load(name, data_home=paper_data)
+    order = np.random.default_rng(0).permutation(np.flatnonzero(data.y >= 0))
+    train = order[: len(order) // 10]
+    X = data.X[train]
+    sign = 2.0 * data.y[train] - 1
+    model = SVC(C=C, gamma=gamma, tol=1e-3, cache_size=500).fit(X, sign)
+    held_out = data.X[order[-3000:]]
+    return X, sign, model, held_out, model.decision_function(held_out)
+
+
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("name", "C", "gamma"), [("adult", 100, 0.5), ("ijcnn1", 10, 0.125), ("protein", 10, 0.25)]
@@ -50,13 +66,7 @@ def test_float32_rows_at_the_usual_tolerance_give_libsvms_objective():
 def test_a_tenth_of_the_papers_sets_gives_libsvms_objective_and_predictions(
     name, C, gamma, paper_data
 ):
-    data = load(name, data_home=paper_data)
-    order = np.random.default_rng(0).permutation(np.flatnonzero(data.y >= 0))
-    train = order[: len(order) // 10]
-    held_out = order[-3000:]
-    X = data.X[train]
-    sign = 2.0 * data.y[train] - 1
-    libsvm = SVC(C=C, gamma=gamma, tol=1e-3, cache_size=500).fit(X, sign)
+    X, sign, libsvm, held_out, their_scores = libsvm_on_a_tenth(name, C, gamma, paper_data)
     formula = make_formula("rbf", X, gamma=gamma)
     problem = DualProblem(
         kernel_rows(X, formula), -sign, np.minimum(0, C * sign), np.maximum(0, C * sign)
@@ -68,10 +78,10 @@ def test_a_tenth_of_the_papers_sets_gives_libsvms_objective_and_predictions(
     )
     used = np.flatnonzero(solution.beta)
     scores = (
-        scores_of_new_rows(data.X[held_out], X[used], solution.beta[None, used], formula)[:, 0]
+        scores_of_new_rows(held_out, X[used], solution.beta[None, used], formula)[:, 0]
         + solution.bias
     )
-    agree = (scores > 0) == (libsvm.decision_function(data.X[held_out]) > 0)
+    agree = (scores > 0) == (their_scores > 0)
     assert solution.status is Status.CONVERGED
     assert solution.objective == pytest.approx(theirs, rel=1e-5)
     assert agree.mean() >= 0.999
