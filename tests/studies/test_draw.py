@@ -196,6 +196,7 @@ def test_a_fine_curve_is_the_roc_curve_at_51_rates_to_four_digits():
         )
 
 
+@pytest.mark.usefixtures("cells_run_here")
 def test_reproduce_writes_the_figure_beside_the_page(tmp_path):
     asked = [
         "cluster-svm",

@@ -22,7 +22,7 @@ def table(name, *tasks, value=0.95, seeds=2):
 
 
 @pytest.fixture
-def tiny(monkeypatch, tmp_path):
+def tiny(monkeypatch, tmp_path, cells_run_here):
     """One paper instead of all: a table that runs, one that fails, one without its data, one of
     no method.
     """

@@ -30,6 +30,7 @@ def run(paper, out, **how):
     return run_tables(paper, paper.tables, out, **{"workers": 1} | how)
 
 
+@pytest.mark.usefixtures("cells_run_here")
 def test_cells_run_are_recorded_and_never_run_again(tmp_path):
     paper = paper_of(GOOD)
     seen = []
@@ -44,6 +45,7 @@ def test_cells_run_are_recorded_and_never_run_again(tmp_path):
     assert (more.done, more.before) == (1, 2)
 
 
+@pytest.mark.usefixtures("cells_run_here")
 def test_a_line_may_ask_for_fewer_repetitions_and_slow_tasks_run_last(tmp_path):
     slow = Task(
         "iris",
@@ -93,6 +95,7 @@ def test_a_record_holds_what_ran_how_it_went_and_on_what(tmp_path):
     assert "/" not in json.dumps(record | {"commit": ""}).replace("+00:00", "")
 
 
+@pytest.mark.usefixtures("cells_run_here")
 def test_a_cell_that_raises_is_recorded_and_the_others_go_on(tmp_path):
     ending = run(paper_of(BAD, GOOD, seeds=1), tmp_path)
     assert (ending.done, ending.failed, ending.is_complete) == (1, 1, False)
