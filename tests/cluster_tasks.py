@@ -28,6 +28,20 @@ def start_cluster(n_workers=2, memory_limit="1GB"):
         yield client
 
 
+def load_libraries():
+    """Import what reads and encodes the files of a folder."""
+    import semisvm.tables.fit_folder  # noqa: F401
+
+
+def bytes_of_rows(dask_worker):
+    """Bytes that a worker holds now, without answers that it keeps until the client has them."""
+    return sum(
+        task.nbytes or 0
+        for key, task in list(dask_worker.state.tasks.items())
+        if task.state == "memory" and not str(key).startswith("_map_group")
+    )
+
+
 def sum_of_rows(part):
     return part.X.sum(axis=0)
 

@@ -17,7 +17,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import semisvm
-from cluster_tasks import start_cluster
+from cluster_tasks import bytes_of_rows, load_libraries, start_cluster
 from command_line import run_command
 from folder_tables import mixed_table, write_parts
 from semisvm.primal import DaskRows
@@ -339,6 +339,7 @@ def test_a_worker_that_is_killed_and_one_that_is_slow_change_nothing(
     words = ["--method", "supervised", "--C", "0.3"]
     _, here = fit(capsys, folder, tmp_path / "here.skops", *words)
     address = cluster.scheduler.address
+    cluster.run(load_libraries)  # before one of them is held up
     killed, slowed = process_ids(cluster)
     passes = []
 
@@ -351,9 +352,9 @@ def test_a_worker_that_is_killed_and_one_that_is_slow_change_nothing(
     def hold_up(is_over):
         with contextlib.suppress(ProcessLookupError):
             os.kill(slowed, signal.SIGSTOP)
-            time.sleep(0.08)
+            time.sleep(0.06)
             os.kill(slowed, signal.SIGCONT)
-        is_over.wait(0.02)
+        is_over.wait(0.04)
 
     with meanwhile(hold_up), monkeypatch.context() as patch:
         patch.setattr(DaskRows, "sum_over", kill_in_pass)
@@ -460,7 +461,7 @@ def test_errors_of_workers_are_those_of_the_data(table, tmp_path, capsys, cluste
 
 def test_a_pool_that_is_larger_than_the_memory_of_the_workers(tmp_path, capsys, monkeypatch):
     """Encoded rows of 12 MB on a worker that may hold 6: each pass reads them again, and none
-    are kept.
+    are kept. The 5 MB of labeled rows that are asked for stay there until all have been found.
     """
     pytest.importorskip("distributed")
     import dask
@@ -484,8 +485,7 @@ def test_a_pool_that_is_larger_than_the_memory_of_the_workers(tmp_path, capsys, 
     ):
 
         def look(is_over):
-            workers = client.scheduler_info(n_workers=-1)["workers"].values()
-            most[0] = max([most[0], *(one["metrics"]["managed_bytes"] for one in workers)])
+            most[0] = max(most[0], *client.run(bytes_of_rows).values())
             is_over.wait(0.1)
 
         with meanwhile(look):
