@@ -87,12 +87,8 @@ def solve(
     0
     """
     _check_tol(tol)
-    limits: dict[str, Any] = {
-        "tol": tol,
-        "max_iter": max_iter,
-        "time_limit": time_limit,
-        "callback": callback,
-    }
+    limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "time_limit": time_limit}
+    limits["callback"] = callback
     if (place := _place_of(problem.kernel, device)) == "cpu":
         from semisvm.dual.host import solve_on_host
 
@@ -168,16 +164,12 @@ def solve_many(
         problem.kernel is first.kernel and _are_equal(problem.row, first.row)
         for problem in problems
     )
+    shared: dict[str, Any] = {"tol": tol, "callback": callback}
     if place != "cpu" and all(can_share_batch):
-        limits: dict[str, Any] = {
-            "tol": tol,
-            "max_iter": max_iter,
-            "time_limit": time_limit,
-            "callback": callback,
-        }
+        limits = shared | {"max_iter": max_iter, "time_limit": time_limit}
         return _solve_on_device(problems, starts, place, **limits)
     deadline = None if time_limit is None else time.perf_counter() + time_limit
-    shared: dict[str, Any] = {"tol": tol, "device": device, "callback": callback}
+    shared["device"] = device
     solutions: list[DualSolution] = []
     ended = None
     for problem, start in zip(problems, starts, strict=True):

@@ -29,8 +29,8 @@ to the last bit for any number of threads.
 
 Exact steps, for small problems that pairwise steps have not solved soon:
 
-    minimize over d    1/2 d' K_FF d + gradient_F' d    subject to    sum(d) = 0,    F: the
-                       variables inside their boxes
+    minimize over d    1/2 d' K_FF d + gradient_F' d    subject to    sum(d) = 0
+    F                  the variables inside their boxes
 
 Where K_FF has little or no curvature in directions of three or more variables, as with a huge C, or
 with a linear kernel of unscaled features that are not separable, every pair runs uphill soon, and

@@ -5,25 +5,19 @@ Variable v = 0..m-1 of a problem belongs to data row row[v]; Q variables at a ti
 The arrays:
 
     beta, lower, upper, linear   (B, m) float64   gradient[v] = scores[row[v]] + linear[v]
-    scores                       (B, n) float64   K beta for every data row (`add_rows_on_device`
-                                 updates it)
-    stamp                        (B, m) int32     the outer step that last chose the variable
-    chosen                       (B, Q) int32     the block, -1 where there is none: steps write its
-                                 halves in turn
-    place                        (B, Q) int32     which of the `stored` kernel rows is that of
-                                 chosen[i]
-    delta                        (B, Q) float64   by how much its coefficient was changed
-    block                        (B, Q, Q)        kernel values between the chosen variables
-    lowest, highest, energy      (B, S) float64   for segment s of the variables, s, s + S, ...: the
-                                 least gradient of
-                                                  those that may rise, the largest of those that may
-                                                  fall, and the sum of beta (gradient + linear),
-                                                  twice its part of the objective
-    state                        (B,) int32       SOLVING, or why a problem has ended
-    n_iter                       (B,) int64       steps taken
-    facts                        (B, 4) float64   for the host: gap and objective when the outer
-                                 step began, the steps
-                                                  taken after it, state
+    scores       (B, n) float64   K beta for every data row (`add_rows_on_device` updates it)
+    stamp        (B, m) int32     the outer step that last chose the variable
+    chosen       (B, Q) int32     the block, -1 for none: steps write its halves in turn
+    place        (B, Q) int32     which of the `stored` kernel rows is that of chosen[i]
+    delta        (B, Q) float64   by how much its coefficient was changed
+    block        (B, Q, Q)        kernel values between the chosen variables
+    lowest       (B, S) float64   least gradient of those of segment s, s + S, ... that may rise
+    highest      (B, S) float64   largest gradient of those that may fall
+    energy       (B, S) float64   sum of beta (gradient + linear): twice the objective's part
+    state        (B,) int32       SOLVING, or why a problem has ended
+    n_iter       (B,) int64       steps taken
+    facts        (B, 4) float64   for the host: gap and objective before the outer step, the steps
+                                  taken after it, state
 
 A step within the block is that of `pairwise_kernel`: `up` has the least gradient of those that may
 rise, `down` the largest second-order decrease, the line search is clipped to the box. It is a chain

@@ -32,13 +32,7 @@ from semisvm.estimators.progress import Watch
 from semisvm.estimators.rounds import OneSided, Task, tasks_of
 from semisvm.kernels.rows import CachedRows, GivenRows
 from semisvm.kernels.threads import n_threads, on_this_thread
-from semisvm.machines import (
-    MachineRows,
-    Problem,
-    Solution,
-    solve_machine,
-    solve_machines,
-)
+from semisvm.machines import MachineRows, Problem, Solution, solve_machine, solve_machines
 
 # Problems that a device solves at once. On an H200, 250 were fastest for 10,000 rows, and 100 for
 # 20,000: an array of a batch has about so many numbers.

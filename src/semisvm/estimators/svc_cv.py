@@ -244,12 +244,7 @@ class SVCCV(SupervisedSVC):
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
     def fit(  # type: ignore[override]
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        sample_cost: Any = None,
-        groups: Any = None,
+        self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None, groups: Any = None
     ) -> Self:
         """Choose C and gamma on held-out labels, then fit on all of them.
 

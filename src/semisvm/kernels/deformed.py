@@ -2,8 +2,7 @@
 linear solves alone.
 
     K         (n, n)  kernel matrix of the data rows
-    penalty   (n, n)  sparse, symmetric, positive semi-definite: h' penalty h is added to |w|^2,
-              where h_i = <w, x_i>
+    penalty   (n, n)  sparse, positive semi-definite: |w|^2 + h' penalty h, h_i = <w, x_i>
     columns   (m,)    the rows that a machine is trained on
 
 The norm |w|^2 + h' penalty h belongs to another kernel (Sindhwani, Niyogi and Belkin 2005):

@@ -1,8 +1,7 @@
 """Graphs of data rows: each node is linked to its nearest ones, and the Laplacian of the graph
 penalizes functions that change along its links.
 
-    W        (n, n)  sparse, symmetric: W_ij > 0 where i is among the nearest nodes of j, or j among
-             those of i
+    W        (n, n)  sparse, symmetric: W_ij > 0 where i is near j or j near i
     mass     (n,)    how many rows a node stands for: the sample weights of equal rows, added up
     L        (n, n)  sparse: the penalty h' L h of values h at the nodes
     L^p              (L M^-1)^(p-1) L, M the masses: the power of the Laplacian of all rows, copies

@@ -31,8 +31,7 @@ SCIPY_ROWS = 64  # rows per sparse product of SciPy
 class PanelRows(NamedTuple):
     """The data of compiled products.
 
-    indptr, indices, data   the rows in CSR form: of numbers, or of words that are the bytes of four
-                            features
+    indptr, indices, data   the rows in CSR form: of numbers, or of words of four features' bytes
     squares, diagonal       |x_i|^2 and k(x_i, x_i)
     formula                 `Formula.numbers`
     n_features              the number of columns
@@ -51,9 +50,8 @@ class PanelPairs(NamedTuple):
     """Wanted rows, two and two (`compiled_panels` says why); filled by `pair_terms`.
 
     starts, stops   the terms of pair p are those from starts[p] to stops[p]
-    features        of each term,
-    factors         (n_terms, 2), and what it is multiplied with, for the first row and for the
-                    second
+    features        of each term
+    factors         (n_terms, 2), what it is multiplied with, for the first and the second row
     offsets         (n_pairs, 2), what each sum begins with
     """
 

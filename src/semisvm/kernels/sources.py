@@ -2,14 +2,12 @@
 
 A source knows n data rows and writes rows of the kernel matrix K between all of them:
 
-    n_rows, dtype, diagonal         the size, the float type of the rows, k(x_i, x_i) as an array of
-                                    shape (n,)
+    n_rows, dtype, diagonal         the size, the float type of the rows, k(x_i, x_i), (n,)
     write(rows, out)                out[j] = K[rows[j]], shape (len(rows), n)
     write_at(rows, values, slots)   values[slots[j]] = K[rows[j]], for ascending slots
     between(rows, columns)          K[rows][:, columns], a few rows and columns
-    fill_gram(G, order, n_known, row)   G[i, j] = K[row[i], row[j]] for positions i and j of G in
-                                        `order`, unless
-                                    both are among its first `n_known`, on every core
+    fill_gram(G, order, n_known, row)   G[i, j] = K[row[i], row[j]] for i, j in `order`, unless both
+                                    are among its first `n_known`, on every core
     spread(...)                     as `CachedRows` has it, with the place of each row that is made
     is_repeatable                   whether a row made twice is equal to the last bit
 """

@@ -14,8 +14,7 @@ is mirrored: half the products.
 than asked for is multiplied by a polynomial of the matrix that is small on the rest of the
 spectrum,
 
-    X <- T_k((A - c) / e) X        [c - e, c + e] from the smallest eigenvalue to the smallest one
-                                   of the block
+    X <- T_k((A - c) / e) X        [c - e, c + e]: from the smallest eigenvalue to the block's
 
 and then turned to the eigenvectors of X' A X, until the residuals are rounding errors. That is
 products with many vectors at a time, which devices are made for, and it finds equal eigenvalues as
@@ -215,15 +214,7 @@ class TorchDataSource:
 
 @triton.jit
 def rbf_on_device(
-    dots,
-    squares_left,
-    squares_right,
-    rows,
-    gamma,
-    first,
-    n_columns,
-    stride,
-    COLUMNS: tl.constexpr,
+    dots, squares_left, squares_right, rows, gamma, first, n_columns, stride, COLUMNS: tl.constexpr
 ):
     """dots[i, j] <- exp(-gamma |x_rows[i] - x_first+j|^2) in place; one program per segment of a
     row.

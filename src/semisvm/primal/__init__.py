@@ -23,10 +23,7 @@ from semisvm.primal.files import FileRows
 from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution
 from semisvm.primal.rows import MemoryRows
 
-__all__ = [
-    "DaskRows",
-    "FileRows",
-]
+__all__ = ["DaskRows", "FileRows"]
 
 FEW_WIDE_ROWS = 1_000  # sparse or wide: Newton's method solves the systems of so many exactly
 FEW_DIGITS = 1e-4

@@ -1,13 +1,12 @@
 """Compiled loops over the decision values of rows: losses, dual variables and curvatures of both
 pieces of each row.
 
-A smoothing mu above 0 is that of the hinge; 0 means the squared hinge, which needs none. With s = 1
-- t the shortfall of a piece and c its price:
+A smoothing mu above 0 is that of the hinge; 0 means the squared hinge, which needs none. A piece of
+price c has the shortfall s = 1 - t, and
 
-    smoothed hinge   alpha = c clip(s / mu, 0, 1)    curvature c / mu where 0 < s < mu    conjugate
-                     mu alpha^2 / (2 c)
-    squared hinge    alpha = 2 c max(s, 0)           curvature 2 c where s > 0            conjugate
-                     alpha^2 / (4 c)
+                     alpha                   curvature                    conjugate
+    smoothed hinge   c clip(s / mu, 0, 1)    c / mu where 0 < s < mu      mu alpha^2 / (2 c)
+    squared hinge    2 c max(s, 0)           2 c where s > 0              alpha^2 / (4 c)
 
 The smoothed loss itself is alpha s - conjugate.
 """

@@ -1,7 +1,6 @@
 """Dual coordinate descent with the exact bias, for sparse or wide rows in memory.
 
-    maximize    sum(alpha) - 1/2 |w|^2 - 1/2 sum_v soft_v alpha_v^2           w = sum_v side_v
-                alpha_v x_v
+    maximize    sum(alpha) - 1/2 |w|^2 - 1/2 sum_v soft_v alpha_v^2     w = sum_v side_v alpha_v x_v
     subject to  0 <= alpha_v <= price_v,   sum_v side_v alpha_v = 0
 
 One variable per piece of price c. The hinge has price c and soft 0, the squared hinge no upper

@@ -8,12 +8,10 @@ Their sums are
     Q+, Q-   of the conjugates                                 H        of curvature (x, 1)(x, 1)'
 
     gradient       w - V+ + V-   and for the bias   A- - A+
-    feasible       the dual needs A+ = A-: the larger side is scaled down to the smaller, by r+ or
-                   r-
+    feasible       the dual needs A+ = A-: r+ or r- scales the larger side down to the smaller
     v              r+ V+ - r- V-
-    bound          r+ A+ + r- A- - 1/2 |v|^2                    of the hinge
-    smooth bound   bound - r+^2 Q+ - r-^2 Q-                    of the smoothed problem, and of the
-                   squared hinge
+    bound          r+ A+ + r- A- - 1/2 |v|^2       of the hinge
+    smooth bound   bound - r+^2 Q+ - r-^2 Q-       of the smoothed problem and the squared hinge
 
 Both bounds hold at any (w, bias): the gap costs no pass of its own. For wide rows H is not formed;
 its diagonal is, and products with it are sums of their own.
@@ -135,12 +133,7 @@ def sum_part(
 
 
 def sum_scored(
-    part: RowPart,
-    p: np.ndarray,
-    q: np.ndarray,
-    f: np.ndarray,
-    mu: float,
-    curvature: str,
+    part: RowPart, p: np.ndarray, q: np.ndarray, f: np.ndarray, mu: float, curvature: str
 ) -> np.ndarray:
     """The sums of one part whose decision values are known."""
     X, m, d = part.X, len(f), part.X.shape[1]

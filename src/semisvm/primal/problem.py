@@ -1,7 +1,6 @@
 """The primal problem of a linear machine, and what a solution of it is.
 
-    minimize  P(w, bias) = 1/2 |w|^2 + sum_i [ p_i h(f_i) + q_i h(-f_i) ]        f_i = <w, x_i> +
-              bias
+    minimize  P(w, bias) = 1/2 |w|^2 + sum_i [ p_i h(f_i) + q_i h(-f_i) ]   f_i = <w, x_i> + bias
 
     hinge            h(t) = max(0, 1 - t)
     squared hinge    h(t) = max(0, 1 - t)^2
@@ -48,6 +47,18 @@ class RowPart:
     codes: np.ndarray | None  # (m,) classes where the rows bring them, -1 for none
     weight: np.ndarray | None  # (m,) how many rows each row counts for; None: 1
     span: slice  # which of all rows these are
+
+    @property
+    def is_open(self) -> np.ndarray:
+        """Which rows have no label."""
+        return np.asarray(self.codes) < 0
+
+    @property
+    def weights(self) -> np.ndarray:
+        """`weight` in float64, or ones."""
+        if self.weight is None:
+            return np.ones(self.X.shape[0])
+        return np.asarray(self.weight, dtype=np.float64)
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """Return <w, x> for each row, (m,)."""

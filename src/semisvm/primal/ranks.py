@@ -45,10 +45,9 @@ class RankPrices:
 
     def __call__(self, part: RowPart) -> tuple[np.ndarray, np.ndarray]:
         p, q = self.labeled(part)
-        assert part.codes is not None
-        is_open = part.codes < 0
+        is_open = part.is_open
         is_positive = part.scores(self.w) + self.bias >= self.line
-        weight = _weight_of(part)
+        weight = part.weights
         p = np.where(is_open & is_positive, self.price_positive * weight, p)
         return p, np.where(is_open & ~is_positive, self.price_negative * weight, q)
 
@@ -91,15 +90,15 @@ class SoftPrices:
     def __call__(self, part: RowPart) -> tuple[np.ndarray, np.ndarray]:
         p, q = self.labeled(part)
         soft = self.soft(part)
-        is_open = np.asarray(part.codes) < 0
-        whole = self.price * _weight_of(part)
+        is_open = part.is_open
+        whole = self.price * part.weights
         p = np.where(is_open, self.soft.cost_positive * whole * soft, p)
         return p, np.where(is_open, self.soft.cost_negative * whole * (1 - soft), q)
 
 
 def sum_soft(part: RowPart, soft: SoftLabels, before: SoftLabels | None) -> np.ndarray:
     """Unlabeled sums of p, dp/dlevel, |p - p before|, min(p, 1 - p) and 1."""
-    weight = np.where(np.asarray(part.codes) < 0, _weight_of(part), 0.0)
+    weight = np.where(part.is_open, part.weights, 0.0)
     p = soft(part)
     change = np.zeros(len(p)) if before is None else np.abs(p - before(part))
     slope = p * (1 - p) / soft.temperature
@@ -136,21 +135,13 @@ def soft_level(rows: Rows, soft: SoftLabels, share: float) -> SoftLabels:
     return soft
 
 
-def _weight_of(part: RowPart) -> np.ndarray:
-    return (
-        np.ones(part.X.shape[0])
-        if part.weight is None
-        else np.asarray(part.weight, dtype=np.float64)
-    )
-
-
 def count_bad_values(part: RowPart) -> np.ndarray:
     """How many values of each column are not finite, and last how many weights are no weights."""
     if isinstance(part.X, np.ndarray):
         counts = np.count_nonzero(~np.isfinite(part.X), axis=0)
     else:
         counts = np.bincount(part.X.indices[~np.isfinite(part.X.data)], minlength=part.X.shape[1])
-    weight = _weight_of(part)
+    weight = part.weights
     return np.append(counts, np.count_nonzero(~(np.isfinite(weight) & (weight >= 0)))).astype(
         np.float64
     )
@@ -164,14 +155,14 @@ def count_classes(part: RowPart, n_classes: int) -> np.ndarray:
 
 def take_labeled(part: RowPart) -> tuple[Any, np.ndarray, np.ndarray]:
     """The labeled rows, with their codes and weights."""
-    rows = np.flatnonzero(part.codes >= 0)  # type: ignore[operator]
-    return part.X[rows], np.asarray(part.codes)[rows].astype(np.int64), _weight_of(part)[rows]
+    rows = np.flatnonzero(~part.is_open)
+    return part.X[rows], np.asarray(part.codes)[rows].astype(np.int64), part.weights[rows]
 
 
 def count_open(part: RowPart) -> tuple[int, int, int]:
     """(number of the first row, labeled rows, unlabeled rows); rows of weight 0 are not counted."""
-    is_used = _weight_of(part) > 0
-    is_open = np.asarray(part.codes) < 0
+    is_used = part.weights > 0
+    is_open = part.is_open
     return (
         part.span.start,
         int(np.count_nonzero(is_used & ~is_open)),
@@ -188,8 +179,8 @@ def take_some(
     Part k begins at row starts[k], with ranks[k] unlabeled rows before it; the pool has ranks,
     ascending; None: all.
     """
-    weight = _weight_of(part)
-    is_open = np.asarray(part.codes) < 0
+    weight = part.weights
+    is_open = part.is_open
     taken = weight > 0
     if pool is not None:
         rank = ranks[np.searchsorted(starts, part.span.start)]
@@ -209,24 +200,24 @@ def take_some(
 def weigh_classes(part: RowPart, n_classes: int) -> np.ndarray:
     """The weight of the rows of each class."""
     codes = np.asarray(part.codes)
-    return np.bincount(codes[codes >= 0], _weight_of(part)[codes >= 0], minlength=n_classes).astype(
+    return np.bincount(codes[codes >= 0], part.weights[codes >= 0], minlength=n_classes).astype(
         np.float64
     )
 
 
 def weigh_unlabeled(part: RowPart, w: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """The weight of unlabeled rows by bin of <w, x>, upper edges excluded."""
-    is_open = np.asarray(part.codes) < 0
+    is_open = part.is_open
     place = np.searchsorted(edges, part.scores(w)[is_open], side="right") - 1
     inside = (place >= 0) & (place < len(edges) - 1)
     return np.bincount(
-        place[inside], _weight_of(part)[is_open][inside], minlength=len(edges) - 1
+        place[inside], part.weights[is_open][inside], minlength=len(edges) - 1
     ).astype(np.float64)
 
 
 def score_range(part: RowPart, w: np.ndarray) -> tuple[float, float]:
     """The lowest and the highest score of unlabeled rows."""
-    scores = part.scores(w)[np.asarray(part.codes) < 0]
+    scores = part.scores(w)[part.is_open]
     return (float(scores.min()), float(scores.max())) if len(scores) else (np.inf, -np.inf)
 
 
@@ -236,7 +227,7 @@ def count_changed(
     """How many unlabeled rows are on another side of the new line than of the old one."""
     before = part.scores(w) + bias >= line
     after = part.scores(new_w) + new_bias >= new_line
-    return np.array([float(np.count_nonzero((before != after) & (np.asarray(part.codes) < 0)))])
+    return np.array([float(np.count_nonzero((before != after) & part.is_open))])
 
 
 def score_part(part: RowPart, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:

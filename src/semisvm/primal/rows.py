@@ -1,10 +1,9 @@
 """Rows, wherever they are: solvers see sums over parts of them, added up in a fixed order.
 
-    RowPart   X (m, d) dense float64 or CSR;  codes (m,) classes, -1 for none;  weight (m,);  span:
-              which rows they are
+    RowPart   X (m, d) dense float64 or CSR;  codes (m,) classes, -1 for none;  weight (m,);
+              span: which rows they are
 
-    rows.sum_over(function, *broadcast)   function(part, *broadcast) -> array, added up over all
-    parts
+    rows.sum_over(function, *broadcast)   sum of function(part, *broadcast) over all parts
     rows.map_over(function, *broadcast)   the same, the results one after the other
     rows.sample(n, seed)                  random rows, in memory
 
