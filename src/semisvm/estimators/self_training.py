@@ -106,7 +106,7 @@ class SelfTrainingSVC(BaseSVC):
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
         One record per round (`semisvm.estimators.progress.RoundRecord`), solver steps of all binary
         problems, and why the fit ended: "converged", or what came first.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of features, and their names where X has names.
 
     See Also
