@@ -151,19 +151,12 @@ class Cells:
     @cached_property
     def numbers(self) -> pandas.Series:
         """The given cells as numbers, NaN where they are none."""
-        import pandas
-
-        if self.kind == NUMBERS:
-            return self.given.astype("float64")
-        return pandas.to_numeric(self.given, errors="coerce").astype("float64")
+        return self.given.astype("float64") if self.kind == NUMBERS else _spelled(self.given)
 
     def marked_numbers(self, decimal: str) -> pandas.Series:
         """The given words as marked numbers, NaN for others; `decimal` ends the whole part."""
-        import pandas
-
         if decimal not in self._marked:
-            plain = plain_numbers_of(self.given, decimal)
-            self._marked[decimal] = pandas.to_numeric(plain, errors="coerce").astype("float64")
+            self._marked[decimal] = _spelled(plain_numbers_of(self.given, decimal))
         return self._marked[decimal]
 
     @cached_property
@@ -185,6 +178,17 @@ class Cells:
                 return None
             self._dates[format] = dates.dt.tz_localize(None)
         return self._dates[format]
+
+
+def _spelled(words: pandas.Series) -> pandas.Series:
+    """The numbers that words spell, NaN for other words."""
+    import pandas
+
+    numbers = pandas.to_numeric(words, errors="coerce").astype("float64")
+    if int(pandas.__version__.split(".")[0]) < 3:  # there it loses the last digit of many numbers
+        is_number = numbers.notna()
+        numbers[is_number] = words[is_number].to_numpy(dtype=object).astype("float64")
+    return numbers
 
 
 def typed_column(column: Column, cells: Cells) -> np.ndarray:
