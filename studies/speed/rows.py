@@ -3,12 +3,12 @@
 300 labeled and 99,700 unlabeled rows of 50 numbers (`sklearn.datasets.make_classification`: 10
 columns carry the classes, three clusters per class), default parameters unless the name says
 otherwise. Positives only: the 300 labels are positive. "all labeled": every row has its label.
-"predict" and "campaign" start from a fitted model. The two commands read and write CSV files; their
+The campaign starts from a fitted model. The two commands read and write CSV files; their
 start is included.
 
 Each run is one fit in a process of its own, after a warm-up on 600 rows. Medians are printed; a fit
-that takes longer than the limit is ended and said so. To measure two cores of a larger machine:
-`taskset -c 0,1`.
+that takes longer than the limit is ended and said so. With OMP_NUM_THREADS=1 the lines (`--only`) can
+be measured side by side on a larger machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ LIMIT_S = 300.0
 # name in the table -> class, parameters, which rows have labels
 FITS = {
     "SupervisedSVC": ("SupervisedSVC", {}, "some"),
-    "SupervisedSVC, all labeled": ("SupervisedSVC", {}, "all"),
     "SupervisedSVC, linear, all labeled": ("SupervisedSVC", {"kernel": "linear"}, "all"),
     "AutoSVC": ("AutoSVC", {}, "some"),
     "PreferenceSVC, min_precision=0.8": (
@@ -38,17 +37,11 @@ FITS = {
     ),
     "PositiveUnlabeledSVC": ("PositiveUnlabeledSVC", {"random_state": 0}, "positive"),
     "TransductiveSVC, linear": ("TransductiveSVC", {"kernel": "linear"}, "some"),
-    "TransductiveSVC, cccp": ("TransductiveSVC", {"algorithm": "cccp"}, "some"),
     "LabelMeanSVC": ("LabelMeanSVC", {}, "some"),
     "SelfTrainingSVC, linear": ("SelfTrainingSVC", {"kernel": "linear"}, "some"),
-    "SelfTrainingSVC": ("SelfTrainingSVC", {}, "some"),
-    "ProgressiveSVC, linear": ("ProgressiveSVC", {"kernel": "linear"}, "some"),
-    "ClusterSVC": ("ClusterSVC", {"random_state": 0}, "some"),
     "MixtureClassifier": ("MixtureClassifier", {"random_state": 0}, "some"),
-    "LaplacianSVC, C_intrinsic=1": ("LaplacianSVC", {"C_intrinsic": 1.0}, "some"),
 }
 OTHERS = (
-    "AutoSVC: predict",
     "Campaign: 20 batches of 10, verdict",
     "semisvm fit",
     "semisvm predict",
@@ -85,27 +78,21 @@ def run_once(task: dict, repeat: int) -> dict:
     took = {}
     if name.startswith("semisvm"):
         return run_command(name.removeprefix("semisvm "), n_rows, task["limit"], repeat)
-    class_name, parameters, labels = (
-        FITS[name.split(":")[0]] if name.split(":")[0] in FITS else FITS["SupervisedSVC"]
-    )
+    class_name, parameters, labels = FITS.get(name, FITS["SupervisedSVC"])
     estimator = getattr(semisvm, class_name)
-    warm = estimator(**parameters).fit(*draw(600, labels, repeat)[:2])
+    estimator(**parameters).fit(*draw(600, labels, repeat)[:2])
     X, y, truth = draw(n_rows, labels, repeat)
     if name in FITS:
         with measured(took, task["limit"]):
             model = estimator(**parameters).fit(X, y)
         return took | {"n_iter": int(np.sum(getattr(model, "n_iter_", 0)))}
-    warm.predict(X[:600])
     model = estimator(**parameters).fit(X, y)
     with measured(took, task["limit"]):
-        if name.endswith("predict"):
-            model.predict(X)
-        else:
-            campaign = model.campaign(X, min_precision=0.9)
-            for _ in range(20):
-                rows = campaign.draw(10)
-                campaign.tell(rows, truth[rows])
-            campaign.verdict()
+        campaign = model.campaign(X, min_precision=0.9)
+        for _ in range(20):
+            rows = campaign.draw(10)
+            campaign.tell(rows, truth[rows])
+        campaign.verdict()
     return took
 
 
@@ -148,19 +135,13 @@ def call(arguments: list[str]) -> None:
 def main(argv=None):
     """Measure and print; return the exit status."""
     parser = make_parser("rows", __doc__)
-    parser.add_argument(
-        "--only", nargs="+", metavar="WORD", help="lines whose name has one of these words"
-    )
+    lines = (*FITS, *OTHERS)
+    parser.add_argument("--only", nargs="+", choices=lines, default=lines, metavar="LINE")
     parser.add_argument("--rows", type=int, default=N_ROWS, metavar="N")
     parser.add_argument("--repeats", type=int, default=3, metavar="N")
     parser.add_argument("--limit", type=float, default=LIMIT_S, metavar="SECONDS")
     options = parser.parse_args(argv)
-    names = [
-        name
-        for name in (*FITS, *OTHERS)
-        if not options.only or any(word in name for word in options.only)
-    ]
-    tasks = [{"what": name, "rows": options.rows, "limit": options.limit} for name in names]
+    tasks = [{"what": name, "rows": options.rows, "limit": options.limit} for name in options.only]
     found = run_by_turns("studies.speed.rows:run_once", tasks, options.repeats, options.out)
     table = [
         [

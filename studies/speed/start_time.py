@@ -18,12 +18,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from studies.harness.fresh_process import call_fresh
+from studies.harness.fresh_process import call_fresh, peak_mib
+from studies.harness.machine import describe_today
+from studies.harness.means import write_cells
+from studies.harness.tables import markdown_table
 from studies.speed.runs import machine_line, make_parser, medians
 
 MODULES = ("semisvm", "semisvm.estimators.supervised", "sklearn.svm")
 HEAVY = ("numba", "llvmlite", "torch", "triton", "pandas", "pyarrow", "matplotlib", "rich", "click")
-EXPECTED = ("numpy", "scipy", "sklearn")
 MODELS = {
     "numbers": ("numbers.csv", "supervised"),
     "table": ("table.csv", "autosvc"),
@@ -40,10 +42,15 @@ def import_once(module):
     """Import a module in this process; return seconds and the top-level modules that are loaded
     then.
     """
+    before = time.process_time()
     start = time.perf_counter()
     __import__(module)
-    seconds = time.perf_counter() - start
-    return {"seconds": seconds, "modules": sorted({name.partition(".")[0] for name in sys.modules})}
+    return {
+        "seconds": time.perf_counter() - start,
+        "cpu": time.process_time() - before,
+        "megabytes": peak_mib() * 2**20 / 1e6,
+        "modules": sorted({name.partition(".")[0] for name in sys.modules}),
+    }
 
 
 def write_rows(folder: Path) -> None:
@@ -88,7 +95,7 @@ def run_once(words, source=None):
 
 
 def measure_imports(repeats):
-    """Print one line per module; return the modules that the library loads and scikit-learn does
+    """Return one cell per module, and the modules that the library loads and scikit-learn does
     not.
     """
     runs = {module: [] for module in MODULES}
@@ -97,58 +104,41 @@ def measure_imports(repeats):
             answer = call_fresh("studies.speed.start_time:import_once", module)
             if repeat > 0:  # the first import reads from disk and writes bytecode
                 runs[module].append(answer["result"])
-    loaded = {module: set(found[-1]["modules"]) for module, found in runs.items()}
-    for module, found in runs.items():
-        times = [1e3 * run["seconds"] for run in found]
-        shown = ", ".join(name for name in (*EXPECTED, *HEAVY) if name in loaded[module])
-        middle = 1e3 * medians(found)["seconds"]
-        print(
-            f"import {module:30} {middle:6.0f} ms ({min(times):.0f}–{max(times):.0f}), loads"
-            f" {shown}"
-        )
-    _, ours, theirs = MODULES
+    _, ours, theirs = (set(runs[module][-1]["modules"]) for module in MODULES)
+    cells = [{"what": f"import {module}"} | medians(some) for module, some in runs.items()]
     # scikit-learn loads pandas and rich if they are installed; we can't change that
-    return [name for name in HEAVY if name in loaded[ours] - loaded[theirs]]
+    return cells, [name for name in HEAVY if name in ours - theirs]
 
 
 def measure_commands(folder, repeats, before=None):
-    """Print one line per command, and per version of the source."""
+    """Return one cell per command, and per version of the source."""
     write_rows(folder)
     for name, (file, method) in MODELS.items():
-        run_once(
-            [
-                "fit",
-                folder / file,
-                "--target",
-                "label",
-                "--method",
-                method,
-                "--out",
-                folder / f"{name}.skops",
-            ]
-        )
+        model = ["--method", method, "--out", folder / f"{name}.skops"]
+        run_once(["fit", folder / file, "--target", "label", *model])
     commands = {"--help": ["--help"], "info": ["info"]}
     for name, (file, _) in MODELS.items():
-        out = ["--out", folder / "out.csv", "--force"]
-        commands[f"predict, {name}"] = [
-            "predict",
-            folder / f"{name}.skops",
-            folder / f"new {file}",
-            *out,
-        ]
+        new = [folder / f"new {file}", "--out", folder / "out.csv", "--force"]
+        commands[f"predict, {name}"] = ["predict", folder / f"{name}.skops", *new]
     commands["report, table"] = ["report", folder / "table.skops", "--force"]
     versions = {"": None} | ({" (before)": before} if before else {})
     runs = {(name, version): [] for name in commands for version in versions}
     for _ in range(repeats):
         for name, version in runs:
             runs[name, version].append(run_once(commands[name], versions[version]))
-    for (name, version), found in runs.items():
-        middle = medians(found)
-        shown = (
-            f"{middle['seconds']:6.2f} s, {middle['cpu']:5.2f} s of CPU,"
-            f" {middle['megabytes']:4.0f} MB"
-        )
-        print(f"semisvm {name + version:30} {shown}")
+    return [
+        {"what": f"semisvm {name}{version}"} | medians(some)
+        for (name, version), some in runs.items()
+    ]
+
+
+def render_start(cells):
+    """Return the table."""
+    lines = [
+        [cell["what"], f"{cell['seconds']:.2f}", f"{cell['cpu']:.2f}", f"{cell['megabytes']:.0f}"]
+        for cell in cells
+    ]
+    return markdown_table(["what", "seconds", "CPU seconds", "MB"], lines)
 
 
 def main(argv=None):
@@ -159,10 +149,12 @@ def main(argv=None):
         "--before", type=Path, metavar="SRC", help="the source folder of another version"
     )
     options = parser.parse_args(argv)
-    print(machine_line())
     with tempfile.TemporaryDirectory() as folder:
-        measure_commands(Path(folder), options.repeats, options.before)
-    unwanted = measure_imports(options.repeats)
+        commands = measure_commands(Path(folder), options.repeats, options.before)
+    imports, unwanted = measure_imports(options.repeats)
+    cells = [*imports, *commands]
+    write_cells([describe_today()], cells, options.out.with_suffix(".json"))
+    print(f"{machine_line()}\n\n{render_start(cells)}")
     if unwanted:
         print(f"Not lazy: {', '.join(unwanted)}")
     return 1 if unwanted else 0

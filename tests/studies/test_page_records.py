@@ -13,6 +13,8 @@ from studies.few_labels.public import TABLES, TEXTS
 from studies.few_labels.reliability import table_of
 from studies.harness.means import read_cells, read_means
 from studies.speed.cores import PARTS, render_cores
+from studies.speed.primal import render_equal, render_growth
+from studies.speed.start_time import render_start
 from studies.speed.threads import render_threads
 from studies.speed.tune import render_tune
 from studies.ssl_book import cost, synthetic
@@ -167,6 +169,41 @@ def test_seconds_beside_libsvm_are_on_record():
             for solver in ("ours", "libsvm")
         )
         assert_shown(shown, [ours, theirs, theirs / ours])
+
+
+def test_linear_machines_beside_liblinear_are_on_record():
+    text = page("docs/measured/large-data.md")
+    for name, render in (("equal", render_equal), ("growth", render_growth)):
+        kept = [
+            (task, {measure: values["median"] for measure, values in measures.items()})
+            for task, measures in means("primal")
+            if task["part"] == name
+        ]
+        assert render(*zip(*kept, strict=True)) in text
+
+
+LINES_OF_ROWS = [
+    "SupervisedSVC, linear, all labeled",
+    "SupervisedSVC",
+    "Campaign: 20 batches of 10, verdict",
+    "SelfTrainingSVC, linear",
+    "TransductiveSVC, linear",
+    "MixtureClassifier",
+    "PreferenceSVC, min_precision=0.8",
+    "semisvm predict",
+    "AutoSVC",
+]
+
+
+def test_seconds_of_100_000_rows_are_on_record():
+    lines = cells(part("large-data", "# Large data", "\n## "))[2:]
+    for what, (_, seconds, memory) in zip(LINES_OF_ROWS, lines, strict=True):
+        found = values_of("rows", what=what)
+        assert_shown([seconds, memory], [found["cpu_s"], found["rss_peak_mib"] * 2**20 / 1e9])
+
+
+def test_starts_are_on_record():
+    assert render_start(read_cells(OF_SPEED / "start_time.json")) in between("start")
 
 
 def test_seconds_of_all_methods_on_2_and_16_cores_are_on_record():
