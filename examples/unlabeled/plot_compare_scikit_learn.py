@@ -78,3 +78,7 @@ ax.set(
 )
 ax.invert_yaxis()
 plt.show()
+
+# %%
+# With three labels per class, methods that use a graph of all rows make about half as many errors
+# as an SVM of the labeled rows. `AutoSVC` makes the fewest, and takes the most time.

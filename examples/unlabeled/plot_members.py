@@ -65,7 +65,6 @@ axes.set(yticks=range(len(accuracy)), yticklabels=list(accuracy)[::-1], xlabel="
 plt.show()
 
 # %%
-# Gradient boosting learns from the same 20 labels and costs 1.6 points, which is why it is not in
-# the default. Their model knows more than your labels do: with it, the average is as good as that
-# model, and you did not have to know beforehand which of the two is better. Its weight
-# matters little here (:doc:`/auto`). ``families_`` has the weight of each member.
+# Gradient boosting learns from the same 20 labels and adds nothing. Their model knows more than
+# your labels do: the average of both is better than either, and you did not have to know beforehand
+# which of the two is better (:doc:`/auto`). ``families_`` has the weight of each member.

@@ -75,3 +75,7 @@ ax.set(
 ax.set_title("50 labels: five draws, and their mean")
 ax.set_xlim(0, None)
 plt.show()
+
+# %%
+# `TransductiveSVC` wins here: it assumes that the topics have the shares of the labels, which
+# is about right. Where the shares are not known, `AutoSVC` is the safer choice (:doc:`/text`).
