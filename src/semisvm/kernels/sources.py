@@ -12,6 +12,7 @@ A source knows n data rows and writes rows of the kernel matrix K between all of
     is_repeatable                   whether a row made twice is equal to the last bit
 """
 
+import sys
 from collections.abc import Callable
 from functools import partial
 
@@ -27,7 +28,7 @@ from semisvm.matrices import as_dense
 TILE_BYTES = 8_000_000
 BYTES_PER_PRODUCT = 64_000_000  # of rows that are made for one product and not kept
 # Multiplications of a sparse product, half a second of SciPy's: fewer are over before compiled code
-# is loaded.
+# is loaded; a tenth is worth it where it is.
 WORTH_OWN_PRODUCT = 300_000_000
 VALUES_PER_THREAD = 50_000  # kernel values: fewer are made before another thread has woken up
 DIAGONAL_ROWS = 256  # rows per call of the user's function for the diagonal
@@ -195,7 +196,9 @@ def sparse_products(X: sparse.csr_matrix, Z: sparse.csr_matrix) -> np.ndarray:
     """
     columns = sparse.csc_matrix(Z)
     n_products = int(np.diff(columns.indptr)[X.indices].sum(dtype=np.int64))
-    if n_products < WORTH_OWN_PRODUCT or X.dtype != np.float64 or Z.dtype != np.float64:
+    is_loaded = "semisvm.kernels.compiled" in sys.modules
+    worth = WORTH_OWN_PRODUCT / 10 if is_loaded else WORTH_OWN_PRODUCT
+    if n_products < worth or X.dtype != np.float64 or Z.dtype != np.float64:
         return (X @ columns.T).toarray()
     from semisvm.kernels.compiled import MULTIPLIED_ROWS, multiply_sparse
 

@@ -25,6 +25,7 @@ import json
 import math
 import typing
 import zipfile
+import zlib
 from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
@@ -61,6 +62,8 @@ MOST_UNPACKED_BYTES = 256_000_000
 MOST_UNPACKED_TIMES = 100
 MOST_NESTED = 2  # archives inside archives: skops stores a sparse matrix as one .npz in its own
 ARCHIVE_START = b"PK"
+# A part of a file is deflated where its first bytes become so much smaller.
+SAMPLED_BYTES, WORTH_DEFLATING = 50_000, 0.8
 ARRAY_START = b"\x93NUMPY"
 SKLEARNS_PATTERN = r"(?u)\b\w\w+\b"  # of vectorizers of letters, which do not use it
 # Harmless, and not in the list of skops.
@@ -244,16 +247,22 @@ def to_bytes(model: Any) -> bytes:
     version = import_module("semisvm").__version__
     is_model = isinstance(model, Model)
     state = _state(model) if is_model else model
-    # Most of a large model are floats, which more work hardly makes smaller.
-    content = skops_io.dumps(state, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
-    stream = io.BytesIO(content)
+    plain = zipfile.ZipFile(io.BytesIO(skops_io.dumps(state)))
+    stream = io.BytesIO()
     manifest = {
         "format": FORMAT_VERSION,
         "kind": "model" if is_model else "estimator",
         "semisvm": version,
     }
     summary = model.summary.as_dict() if is_model else {}
-    with zipfile.ZipFile(stream, "a", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name in plain.namelist():
+            content = plain.read(name)
+            # Most of a large model are floats, which time hardly makes smaller.
+            start = content[:SAMPLED_BYTES]
+            is_worth = len(zlib.compress(start, 1)) < WORTH_DEFLATING * len(start)
+            method = zipfile.ZIP_DEFLATED if is_worth else zipfile.ZIP_STORED
+            archive.writestr(name, content, method)
         archive.writestr(MANIFEST, json.dumps(manifest, indent=1, allow_nan=False))
         archive.writestr(SUMMARY, json.dumps(summary, allow_nan=False))
         archive.writestr(DIGEST, _digest(archive))

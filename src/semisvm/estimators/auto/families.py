@@ -174,6 +174,7 @@ def fit_families(
     makers, views = make_views_of(X)
     fits: dict[str, FamilyFit] = {}
     trainers = _trainers(views)
+    products: dict[str, np.ndarray] = {}
     for name, train in outside.items():
         if name in trainers:
             raise ValueError(
@@ -183,7 +184,7 @@ def fit_families(
         views[GIVEN] = given
     for name, train in trainers.items():
         title = f"{name}: " if len(trainers) > 1 else ""
-        fits[name] = train(FamilyTask(views, weight, target, settings, title))
+        fits[name] = train(FamilyTask(views, weight, target, settings, title, products))
         if fits[name].members.was_stopped:
             break
     left_out = np.stack([fit.members.left_out for fit in fits.values()])

@@ -58,6 +58,9 @@ from semisvm.matrices import as_dense, is_sparse_matrix, stack_rows
 # Where the largest number of all rows is less, it is the unit: squares would be lost.
 LEAST_NUMBER = 1e-100
 CHUNK_NUMBERS = 4_000_000  # distances held at a time while new rows are scored: 32 MB
+# Columns that more than this share of sparse rows fill are multiplied as dense ones, where a product
+# has so many terms: 2,000 texts by groups of characters in 0.45 instead of 0.9 s.
+FILLED_SHARE, WORTH_SPLITTING = 0.2, 30_000_000
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,11 @@ class Geometry:
     def products(self, prepared: Any) -> np.ndarray:
         """Inner products with the rows, (m, n), the mean subtracted on both sides."""
         return _centered_products(prepared, self.rows, self.mean)
+
+    def uncentered(self, products: np.ndarray) -> np.ndarray:
+        """Inner products between the rows themselves from those after the mean is subtracted."""
+        of_mean = self.rows @ self.mean
+        return products + of_mean + of_mean[:, None] - self.mean @ self.mean
 
     def squared_distances(self, prepared: Any, products: np.ndarray) -> np.ndarray:
         """Squared distances to the rows, (m, n), from the inner products."""
@@ -185,10 +193,28 @@ def _centered_squares(rows: Any, mean: np.ndarray) -> np.ndarray:
 def _centered_products(A: Any, B: Any, mean: np.ndarray) -> np.ndarray:
     if not is_sparse_matrix(A):
         return (A - mean) @ (B - mean).T
-    products = sparse_products(A, B)
+    products = _products_of_texts(A, B)
     products -= (A @ mean)[:, None]
     products -= B @ mean
     products += mean @ mean
+    return products
+
+
+def _products_of_texts(A: Any, B: Any) -> np.ndarray:
+    """A B' of sparse rows, by a dense product in the columns that many rows fill: these have most
+    of the terms, and a dense product takes a tenth of the time per term.
+    """
+    both = [A] if A is B else [A, B]
+    filled = [np.bincount(rows.indices, minlength=rows.shape[1]) for rows in both]
+    n_terms = filled[0] * filled[-1]
+    is_filled = n_terms > FILLED_SHARE**2 * A.shape[0] * B.shape[0]
+    if n_terms.sum() < WORTH_SPLITTING:
+        return sparse_products(A, B)
+    columns = [sparse.csc_matrix(rows) for rows in both]
+    rest = [sparse.csr_matrix(rows[:, ~is_filled]) for rows in columns]
+    products = sparse_products(rest[0], rest[-1])
+    dense = [rows[:, is_filled].toarray() for rows in columns]
+    products += dense[0] @ dense[-1].T
     return products
 
 
@@ -389,9 +415,11 @@ def _lanczos(
     values = np.ones(len(order))
     vectors = indicators.toarray()
     if n_more:
+        by_row = sparse.csr_matrix(indicators)
+        by_piece = sparse.csr_matrix(indicators.T)
 
         def times(v: np.ndarray) -> np.ndarray:
-            return matrix @ v - 2 * (indicators @ (indicators.T @ v))
+            return matrix @ v - 2 * (by_row @ (by_piece @ v))
 
         operator = LinearOperator((n, n), matvec=times, dtype=np.float64)
         start = np.random.default_rng(0).standard_normal(n)

@@ -135,11 +135,23 @@ def _with_independent_columns(rows: Any, rng: np.random.Generator) -> Any:
     """
     dealt = sparse.csc_matrix(rows, copy=True)
     dealt.eliminate_zeros()
-    n, d = rows.shape
-    for j in range(d):
-        part = slice(dealt.indptr[j], dealt.indptr[j + 1])
-        dealt.data[part] = np.sort(dealt.data[part])
-        dealt.indices[part] = rng.choice(n, part.stop - part.start, replace=False)
+    n = rows.shape[0]
+    size = np.diff(dealt.indptr)
+    column = np.repeat(np.arange(len(size)), size)
+    dealt.data = dealt.data[np.lexsort((dealt.data, column))]
+    for j in np.flatnonzero(size > n / 2):
+        dealt.indices[dealt.indptr[j] : dealt.indptr[j + 1]] = rng.choice(
+            n, size[j], replace=False
+        )
+    # The emptier columns are dealt together, and again where two values of one have met.
+    waiting = np.flatnonzero(size[column] <= n / 2)
+    place = column * n + dealt.indices
+    while len(waiting):
+        place[waiting] = column[waiting] * n + rng.integers(0, n, len(waiting))
+        first = np.zeros(len(place), dtype=bool)
+        first[np.unique(place, return_index=True)[1]] = True
+        waiting = np.flatnonzero(~first)
+    dealt.indices[:] = place - column * n
     dealt.has_sorted_indices = False
     return sparse.csr_matrix(dealt) if is_sparse_matrix(rows) else dealt.toarray()
 
