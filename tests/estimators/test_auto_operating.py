@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from semisvm import AutoSVC, load, save
 from semisvm.decision import Target, choose
 from semisvm.estimators.auto.families import crossed_scores, fit_families
+from semisvm.estimators.auto.operating import place_threshold
 from semisvm.estimators.auto.stacking import FamilySettings, stack
 from semisvm.estimators.equal_rows import content_key
 from semisvm.estimators.least_squares import labeled_target
@@ -117,6 +118,17 @@ def test_the_expected_share_of_a_rare_class_is_accepted():
     assert models["score"].transduction_[100:].mean() < 0.05
     p = models["share"].predict_proba(X)
     assert_array_equal(p, models["score"].predict_proba(X))
+
+
+def test_the_share_of_the_labels_is_accepted_where_their_scores_do_not_rise_with_the_class():
+    """Two rare positives whose scores are the lowest: nothing would be accepted above 0."""
+    scores = np.linspace(-1, -0.5, 50)
+    sign = np.where(np.arange(50) < 2, 1, -1)
+    pool = np.linspace(-1, -0.2, 200)[:, None]
+    threshold = place_threshold("share", scores, sign, pool, np.ones(200))
+    assert np.sum(pool > threshold) == 8  # 2 of 50
+    assert place_threshold("share", scores[1:], sign[1:], pool, np.ones(200)) == 0
+    assert place_threshold("share", scores * 0, sign, pool, np.ones(200)) == 0
 
 
 def test_the_certificate_takes_labels_that_have_no_part_in_the_fit():

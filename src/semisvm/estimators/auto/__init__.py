@@ -112,7 +112,8 @@ class AutoSVC(
     threshold : {"share", "f1", "labeled_f1", "score"}, default="share"
         Which rows are of the second of two classes, where there is no target.
         "share": as many of the unlabeled rows as are expected to be, by a sigmoid of scores that
-        have not seen the labels of their rows. "f1": more of them, for a high F1 of a rare class.
+        have not seen the labels of their rows, or the share of the labels where these scores do not
+        rise with the class. "f1": more of them, for a high F1 of a rare class.
         "labeled_f1": the best F1 on the labeled rows, as `semisvm fit` has it. "score":
         those with a score above 0. With costs or class weights, with fewer than 50 unlabeled rows
         or two labels of each class, and where that gives the expected share as far as so many

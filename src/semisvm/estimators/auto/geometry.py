@@ -58,8 +58,8 @@ from semisvm.matrices import as_dense, is_sparse_matrix, stack_rows
 # Where the largest number of all rows is less, it is the unit: squares would be lost.
 LEAST_NUMBER = 1e-100
 CHUNK_NUMBERS = 4_000_000  # distances held at a time while new rows are scored: 32 MB
-# Columns that more than this share of sparse rows fill are multiplied as dense ones, where a product
-# has so many terms: 2,000 texts by groups of characters in 0.45 instead of 0.9 s.
+# Columns that more than this share of sparse rows fill are multiplied as dense ones, where a
+# product has so many terms: 2,000 texts by groups of characters in 0.45 instead of 0.9 s.
 FILLED_SHARE, WORTH_SPLITTING = 0.2, 30_000_000
 
 

@@ -140,9 +140,7 @@ def _with_independent_columns(rows: Any, rng: np.random.Generator) -> Any:
     column = np.repeat(np.arange(len(size)), size)
     dealt.data = dealt.data[np.lexsort((dealt.data, column))]
     for j in np.flatnonzero(size > n / 2):
-        dealt.indices[dealt.indptr[j] : dealt.indptr[j + 1]] = rng.choice(
-            n, size[j], replace=False
-        )
+        dealt.indices[dealt.indptr[j] : dealt.indptr[j + 1]] = rng.choice(n, size[j], replace=False)
     # The emptier columns are dealt together, and again where two values of one have met.
     waiting = np.flatnonzero(size[column] <= n / 2)
     place = column * n + dealt.indices

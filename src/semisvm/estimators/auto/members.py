@@ -217,7 +217,7 @@ class LatentDirections:
 
     def of(self, view: Any) -> Any:
         """The features of rows: dense."""
-        return normalize(np.float64(view.astype(np.float32) @ self.directions) - self.mean)
+        return normalize(view.astype(np.float32) @ self.directions - self.mean)
 
     def products(self, view: Any, slopes: np.ndarray) -> np.ndarray:
         """The features of rows times slopes (p, c)."""
@@ -238,8 +238,9 @@ def find_latent_directions(view: Any, products: np.ndarray | None = None) -> Lat
     is_kept[:-n_directions] = False
     is_kept[-1] = True
     of_rows = Q @ vectors[:, is_kept] / np.sqrt(np.maximum(values[is_kept], np.finfo(float).tiny))
-    directions = np.float32(view.T @ of_rows)  # half of a model file
-    return LatentDirections(directions, np.asarray(view.mean(axis=0)).ravel() @ directions)
+    directions = np.asarray(view.T @ of_rows, dtype=np.float32)  # half of a model file
+    mean = np.asarray(view.mean(axis=0), dtype=np.float64).ravel()
+    return LatentDirections(directions, mean @ directions)
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,8 @@ def place_threshold(
     """The threshold of two classes by one of the rules of `AutoSVC.threshold`, where nothing is
     asked for: from crossed scores of labeled rows and their signs, and from the scores (u, 1) of
     unlabeled rows and their weights. 0 where the rows are too few, and where the share above 0 is
-    the expected one as far as so many labels tell.
+    the expected one as far as so many labels tell; the share of the labels is accepted where their
+    scores do not rise with the class.
     """
     if rule == "labeled_f1":
         return balance(scores, sign)
@@ -88,15 +89,17 @@ def place_threshold(
     if rule == "score" or len(pool) < FEWEST_UNLABELED:
         return 0.0
     farthest = np.clip(scores, -FARTHEST_SCORE, FARTHEST_SCORE)
-    probability = fit_probability(farthest, sign, FEWEST_TO_EXPECT)
-    if probability is None:
+    n_positive = np.count_nonzero(sign > 0)
+    n_negative = len(sign) - n_positive
+    if min(n_positive, n_negative) < FEWEST_TO_EXPECT or not np.std(scores) > 0:
         return 0.0
+    probability = fit_probability(farthest, sign, FEWEST_TO_EXPECT)
+    if probability is None:  # scores left out do not rise with the class, as of two rare positives
+        return accept_share(pool, n_positive / len(sign))
     clipped = np.clip(pool, -FARTHEST_SCORE, FARTHEST_SCORE)
     share = expected_share(probability, clipped)
     # The targets of the sigmoid are smoothed by this much: a smaller difference from the share
     # above 0 says nothing, and would cut into classes that stand apart (two moons).
-    n_positive = np.count_nonzero(sign > 0)
-    n_negative = len(sign) - n_positive
     smoothed = share / (n_positive + 2) + (1 - share) / (n_negative + 2)
     if rule == "share" and abs(share - np.mean(pool > 0)) <= smoothed:
         return 0.0
