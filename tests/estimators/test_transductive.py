@@ -112,6 +112,7 @@ def test_switching_is_never_below_the_best_of_all_labelings_and_mostly_near_it()
         assert np.median(ratio) < 1 + 1e-6
 
 
+@functools.cache
 def first_objective(seed):
     """The objective of the guesses by rank, at the full price."""
     X, y, settings = small_case(seed)

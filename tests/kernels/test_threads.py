@@ -470,6 +470,8 @@ def state():
     gc.collect()
     return [(one["user_api"], one["num_threads"]) for one in threadpool_info()], warnings.filters[:]
 
+gc.collect()
+gc.freeze()  # `state` looks at what came after
 before = state()
 n_ended = 0
 for _ in range(60):
