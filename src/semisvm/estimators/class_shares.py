@@ -74,7 +74,7 @@ def check_share_has_one_meaning(asked: str | float, n_classes: int) -> None:
     if n_classes > 2 and not isinstance(asked, str):
         raise ValueError(
             f"positive_fraction={asked} can be a number only for two classes, and there are"
-            f" {n_classes}. Use 'labeled' or 'estimated', which settle a fraction for each class."
+            f" {n_classes}. Use 'labeled' or 'estimated', which choose a fraction for each class."
         )
 
 

@@ -413,7 +413,7 @@ class CampaignDisplay:
                     done, 10.0 ** path[campaign.labels.index(done)], "o", color=BLUE, markersize=4
                 )
         left.axhline(1, color=INK, linestyle="--", linewidth=1.2, label="needed")
-        left.legend()
+        left.legend(loc="upper left", fontsize=8)
         left.set(yscale="log", xlabel="labels", title=EVIDENCE_TITLE)
         needs = [0 if line["is_certified"] else line["forecast"] for line in campaign.thresholds]
         places = np.arange(len(needs))
@@ -425,5 +425,6 @@ class CampaignDisplay:
         right.set(yticks=places, yticklabels=names, ylabel="rows accepted", title=PRICE_TITLE)
         right.set_xlim(0, 1.35 * max([need or 0 for need in needs] + [1]))
         right.invert_yaxis()
+        right.tick_params(axis="y", labelsize=8)
         self.figure_ = left.figure
         return self

@@ -181,7 +181,7 @@ class Stages:
             return method, why_asked
         if self.bench is None and self.settings.has_target:
             raise DataError(
-                f"No threshold can be set for what is asked: {self.why_no_bench}. Label more rows"
+                f"No threshold can be set for the target: {self.why_no_bench}. Label more rows"
                 " of it."
             )
         if not self.training.n_unlabeled:

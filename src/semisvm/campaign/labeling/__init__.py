@@ -239,4 +239,4 @@ class LabelSession:
     def _require_asked(self, place: int) -> None:
         row = self.row()
         if row is None or row.place != place:
-            raise ValueError("This row is not the one that is asked about now.")
+            raise ValueError("This row is no longer the current one: reload the page.")

@@ -373,7 +373,7 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
     def _request(self) -> PuRequest:
         if self.min_recall is not None and self.accept is not None:
             raise ValueError(
-                "min_recall and accept were both given: each settles the threshold, so pass one of"
+                "min_recall and accept were both given: each sets the threshold, so pass one of"
                 " them."
             )
         accept = int(self.accept) if isinstance(self.accept, Integral) else self.accept
