@@ -8,6 +8,7 @@ import pytest
 
 from page_tables import agrees, assert_shown, cells, page, part
 from source_files import REPOSITORY
+from studies.certify import fair_sample
 from studies.few_labels.__main__ import page_of
 from studies.few_labels.public import TABLES, TEXTS
 from studies.few_labels.reliability import table_of
@@ -91,6 +92,26 @@ def test_the_probabilities_of_autosvc_are_on_record():
     assert all(abs(cell["share"] - cell["probability"]) < 0.05 for cell in bins)
     assert f"on the new rows of {bins[0]['sets']} tables with 100 labels" in text
     assert "share of class 1 is within .05 of the mean probability" in text
+
+
+# ---- labels that are not a random sample ----
+
+
+def test_alarms_of_the_check_of_samples_are_on_record():
+    alarms = read_cells(STUDIES / "certify" / "results" / "fair_sample.json")
+    assert fair_sample.table_of(alarms) in page("docs/measured/certify.md")
+    counts = [
+        (sum(cell["alarms"] for cell in kind), sum(cell["draws"] for cell in kind))
+        for kind in (
+            [cell for cell in alarms if cell["case"].startswith("random")],
+            [cell for cell in alarms if cell["case"] == "doubt"],
+        )
+    ]
+    (false, n_random), (detected, n_doubtful) = counts
+    assert f"{false} of {n_random} random draws" in page("docs/measured/certify.md")
+    said = page("docs/choose-what-to-label.md")
+    assert f"Of {n_random} random samples {false} gave a false alarm" in said
+    assert f"{detected} of {n_doubtful} samples of doubtful rows" in said
 
 
 # ---- the sets of the SSL book ----
