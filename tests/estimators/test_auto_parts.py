@@ -24,7 +24,7 @@ from semisvm.estimators.auto.geometry import (
 from semisvm.estimators.auto.library import make_library
 from semisvm.estimators.auto.stacking import Member, prior_weights, stack
 from semisvm.estimators.least_squares import LabeledTarget, fit_least_squares
-from semisvm.kernels.spectrum import largest_eigenpairs
+from semisvm.kernels.spectrum import largest_eigenpairs, weighted_median
 from semisvm.kernels.threads import n_threads
 
 
@@ -489,3 +489,18 @@ def test_scores_of_unlabeled_rows_are_kept_from_the_fit(rng):
         model = AutoSVC(max_rows=max_rows).fit(X, y)
         assert np.isnan(model._unlabeled_scores[:20]).all()
         assert_allclose(model._unlabeled_scores[20:], model.decision_function(X[20:]), atol=1e-9)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-9])
+def test_a_weighted_median_of_many_values_is_that_of_all_copies(spread):
+    """Whole weights, so that the copies can be written down; values that nearly all are equal, and
+    weights that move the median far from that of the values.
+    """
+    rng = np.random.default_rng(0)
+    values = np.append(spread * rng.standard_normal(150_000), [5.0, 6.0])
+    weight = rng.integers(1, 4, len(values)).astype(float)
+    copies = np.repeat(values, weight.astype(int))
+    assert weighted_median(values, weight) == np.median(copies)
+    weight[values > spread] = 90.0
+    copies = np.repeat(values, weight.astype(int))
+    assert weighted_median(values, weight) == np.median(copies)
