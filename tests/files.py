@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from semisvm.columns.cells import CellError, Column
 from semisvm.columns.table import Schema
@@ -54,11 +53,6 @@ def read_as_numbers(reader, names):
 def read_numbers(path, target=None):
     """All rows of a file of numbers: X, y, and the names of the columns of X."""
     reader = open_rows(path)
-    if reader.names is None:
-        chunks = list(reader.chunks())
-        stack = sparse.vstack if sparse.issparse(chunks[0].X) else np.vstack
-        X = stack([chunk.X for chunk in chunks])
-        return SimpleNamespace(X=X, y=np.concatenate([chunk.y for chunk in chunks]), names=None)
     names = tuple(name for name in reader.names if name != target)
     if target is not None:
         reader.require(target)

@@ -37,11 +37,6 @@ SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
-    ".libsvm": "libsvm",
-    ".svmlight": "libsvm",
-    ".svm": "libsvm",
-    ".dat": "libsvm",
-    ".npz": "npz",
     ".parquet": "parquet",
     ".xlsx": "xlsx",
     ".xlsm": "xlsx",
@@ -76,9 +71,11 @@ CONVERT = {
     ".json": "Convert it to CSV or Parquet",
     ".jsonl": "Convert it to CSV or Parquet",
     ".arff": "Convert it to CSV or Parquet; scipy.io.arff.loadarff reads it",
-    ".txt": (
-        "Rename it: .csv if its first line names columns, .libsvm if its rows are label"
-        " index:value ..."
+    ".txt": "Rename it to .csv if its first line names columns",
+    **dict.fromkeys(
+        (".libsvm", ".svmlight", ".svm", ".dat", ".npz"),
+        "The command reads tables with named columns: read it in Python"
+        " (sklearn.datasets.load_svmlight_file, numpy.load), and fit an estimator or write a table",
     ),
 }
 

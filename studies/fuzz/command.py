@@ -25,7 +25,7 @@ import pandas as pd
 from studies.fuzz.verdict import Verdict, try_in_folder
 
 Recipe = dict[str, Any]
-FORMATS = ("csv", "csv", "csv", "tsv", "parquet", "libsvm", "npz", "csv.gz", "folder")
+FORMATS = ("csv", "csv", "csv", "tsv", "parquet", "csv.gz", "folder")
 CELLS = (
     "", " ", "nan", "NA", "inf", "-inf", "1e300", "1e308", "1e-320", "1_5", "0x10", "1,5", "−3", "١٢", "=1+1",
     "@cmd", "ham",
@@ -215,14 +215,8 @@ def write_table(folder: Path, name: str, recipe: Recipe, mutations: list[dict[st
     format = recipe["format"]
     path = folder / (name if format == "folder" else f"{name}.{format}")
     buffer = io.BytesIO()
-    codes = frame.y.map({"ham": -1, "spam": 1, "": 0})
     if format == "parquet":
         frame.to_parquet(buffer)
-    elif format == "npz":
-        np.savez(buffer, X=frame[["a", "b"]].to_numpy(), y=codes.to_numpy())
-    elif format == "libsvm":
-        lines = (f"{y} 1:{a} 2:{b}\n" for a, b, y in zip(frame.a, frame.b, codes, strict=True))
-        buffer.write("".join(lines).encode())
     else:
         buffer.write(frame.to_csv(index=False).encode())
     content = buffer.getvalue()
@@ -282,7 +276,7 @@ def _run_sequence(folder: Path, recipe: Recipe) -> Verdict:
     new = write_table(folder, "new", {**recipe, "seed": recipe["seed"] + 1}, recipe["new"])
     names = {"data": data.name, "new": new.name}
     options = [names.get(word, word) for option in recipe["options"] for word in option]
-    if recipe["format"] not in ("libsvm", "npz") and "--target" not in options:
+    if "--target" not in options:
         options += ["--target", "y"]
     out = names.get(recipe["out"], recipe["out"])
     compared = [word for word in options if word not in ("--force", "--resume")]

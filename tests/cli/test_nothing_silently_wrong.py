@@ -172,13 +172,6 @@ def test_a_bare_estimator_is_no_model_of_a_table(tmp_path, capsys, fitted):
         assert "holds a bare SupervisedSVC" in done.err
 
 
-def test_a_libsvm_index_of_billions_is_refused_with_its_line(tmp_path, capsys):
-    data = write(tmp_path, "t.libsvm", "1 1:2 3:1\n-1 2147483646:1\n1 1:3\n-1 2:1\n")
-    done = run_command(capsys, "fit", data, "--out", tmp_path / "m.skops")
-    assert done.code == 2
-    assert "line 2: the index '2147483646' is past the last feature, 10000000" in done.err
-
-
 # ---- sentences ----
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pandas
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -326,7 +327,13 @@ def test_auto_kernel_is_judged_by_the_one_fit_that_becomes_the_model(monkeypatch
     X = rng.normal(size=(150, 4)) + 3 * np.eye(4)[truth]
     codes = np.where(np.arange(150) < 60, truth, -1)
     names = ("no", "yes", "perhaps")[:n_classes]
-    rows = Training("rows", "y", X, codes, Classes(names, False))
+    rows = Training(
+        "rows",
+        "y",
+        read_table(pd.DataFrame(X, columns=list("abcd"))).columns,
+        codes,
+        Classes(names, False),
+    )
     seen = []
     fit = AutoSVC.fit
 
@@ -354,7 +361,13 @@ def test_labels_beyond_the_most_rows_of_a_fit_are_scored_as_new_rows():
     truth = rng.integers(0, 2, 200)
     X = rng.normal(size=(200, 3)) + 2 * truth[:, None]
     codes = np.where(np.arange(200) < 120, truth, -1)
-    rows = Training("rows", "y", X, codes, Classes(TWO, False))
+    rows = Training(
+        "rows",
+        "y",
+        read_table(pd.DataFrame(X, columns=list("abc"))).columns,
+        codes,
+        Classes(TWO, False),
+    )
     model = fit_model(rows, Settings(max_rows=60), method="autosvc")
     n_learned = np.isfinite(model.estimator.out_of_fold_scores_).sum()
     assert 0 < n_learned < 120

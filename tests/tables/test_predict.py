@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics.pairwise import rbf_kernel
 
 from semisvm.errors import DataError
@@ -115,25 +114,6 @@ def test_a_fault_far_down_the_file_names_its_line_and_leaves_no_output(
     ):
         predict_file(model, path, tmp_path / "o.csv")
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.csv"]
-
-
-@pytest.mark.parametrize("suffix", [".libsvm", ".npz"])
-def test_files_of_bare_numbers_go_from_fit_to_predict(tmp_path, suffix):
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 120)
-    X = rng.normal(size=(120, 5)) + 2 * y[:, None]
-    given = np.where(rng.random(120) < 0.5, 2 * y - 1, 0)
-    path = tmp_path / f"t{suffix}"
-    out = tmp_path / "o.csv"
-    if suffix == ".npz":
-        np.savez(path, X=X, y=np.where(given == 0, np.nan, given))
-    else:
-        dump_svmlight_file(X, given, str(path), zero_based=False)
-    training = read_training([path], None)
-    assert training.classes.names == ("-1", "1")
-    assert training.n_unlabeled == (given == 0).sum()
-    predict_file(fit_model(training, Settings(), method="supervised"), path, out)
-    assert (pd.read_csv(out)["label"] == 2 * y - 1).mean() > 0.9
 
 
 def test_a_frame_in_python_may_have_any_dtypes(tmp_path):

@@ -15,13 +15,10 @@ import pyarrow
 import pytest
 from numpy.testing import assert_array_equal
 from pyarrow import parquet
-from scipy.sparse import random as random_sparse
-from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from files import npz_bytes, parquet_bytes, read_as_numbers, read_frame, read_numbers, write
+from files import parquet_bytes, read_as_numbers, read_frame, read_numbers, write
 from semisvm.disk import open_for_arrow
 from semisvm.errors import DataError
-from semisvm.tables.formats import read_libsvm
 from semisvm.tables.read import open_rows
 
 LEAVE_EARLY = """
@@ -104,60 +101,6 @@ def test_members_of_one_compressed_file_are_read_one_after_the_other(tmp_path):
     for ending, compress in COMPRESS.items():
         path = write(tmp_path, "t.csv" + ending, compress(b"a,y\n1,no\n") + compress(b"2,yes\n"))
         assert_array_equal(read_numbers(path, target="y").y, ["no", "yes"])
-
-
-@pytest.mark.parametrize("ending", COMPRESS)
-def test_libsvm_text_is_read_as_scikit_learn_reads_it(tmp_path, ending):
-    X = random_sparse(60, 25, density=0.2, format="csr", random_state=0)
-    y = np.arange(60) % 3 - 1
-    buffer = io.BytesIO()
-    dump_svmlight_file(X, y, buffer, zero_based=False, comment="three classes")
-    path = write(tmp_path, "rows.libsvm" + ending, COMPRESS[ending](buffer.getvalue()))
-    X, y_read = read_libsvm(path, n_features=25)
-    theirs, labels = load_svmlight_file(
-        io.BytesIO(buffer.getvalue()), n_features=25, zero_based=False
-    )
-    assert abs(X - theirs).max() == 0
-    assert_array_equal(y_read, labels)
-    assert y_read.dtype == np.int64
-    assert X.indices.dtype == X.indptr.dtype == np.int32
-
-
-@pytest.mark.parametrize("name", ["rows.svmlight", "rows.dat"])
-def test_svmlight_comments_query_ids_blank_lines_and_a_byte_order_mark_are_passed_over(
-    tmp_path, name
-):
-    rows = read_numbers(
-        write(tmp_path, name, "\ufeff# made by hand\n+1 qid:4 1:0.5 3:2 # first\n\n0 2:1\n-1\n")
-    )
-    assert_array_equal(rows.X.toarray(), [[0.5, 0, 2], [0, 1, 0], [0, 0, 0]])
-    assert_array_equal(rows.y, [1, 0, -1])
-
-
-@pytest.mark.parametrize(
-    ("dtype", "expected"),
-    [
-        ("uint8", "float32"),
-        ("int16", "float32"),
-        ("int64", "float64"),
-        ("float32", "float32"),
-        ("float64", "float64"),
-    ],
-)
-def test_npz_numbers_become_the_smallest_float_that_holds_them(tmp_path, dtype, expected):
-    X = np.arange(12).reshape(4, 3).astype(dtype)
-    rows = read_numbers(
-        write(tmp_path, "rows.npz", npz_bytes(X=X, y=np.array([0, 1, 1, 0], dtype=np.uint8)))
-    )
-    assert rows.X.dtype == expected
-    assert_array_equal(rows.X, X)
-    assert_array_equal(rows.y, [0, 1, 1, 0])
-    assert rows.y.dtype == np.int64
-
-
-def test_npz_labels_may_be_text(tmp_path):
-    path = write(tmp_path, "rows.npz", npz_bytes(X=np.eye(3), y=np.array(["a", "", "b"])))
-    assert read_numbers(path).y.tolist() == ["a", "", "b"]
 
 
 def test_parquet_is_read_as_pandas_reads_it(tmp_path, frame):
@@ -302,7 +245,7 @@ def test_a_table_of_any_kind_comes_as_a_frame(tmp_path):
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.npz", "t.libsvm", "t.xlsx", "t.csv.gz"])
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.xlsx", "t.csv.gz"])
 def test_a_named_pipe_is_refused_and_nobody_waits_for_it(tmp_path, name):
     os.mkfifo(tmp_path / name)
     with pytest.raises(

@@ -211,19 +211,6 @@ def test_files_of_different_formats_make_one_table(tmp_path):
         assert types == ["number", "date", "category"]
 
 
-def test_a_table_and_a_file_of_bare_numbers_do_not_make_one_table(tmp_path):
-    table = tmp_path / "t.csv"
-    numbers = tmp_path / "n.libsvm"
-    table.write_text("a,y\n1,x\n2,z\n")
-    numbers.write_text("1 1:2\n-1 1:3\n")
-    with pytest.raises(
-        DataError, match=r"n\.libsvm: a file of bare numbers, where the first file is a table"
-    ):
-        read_training([table, numbers], "y")
-    with pytest.raises(DataError, match=r"n\.libsvm: a file of bare numbers"):
-        read_training([table], "y", unlabeled_data=[numbers])
-
-
 @pytest.mark.parametrize("zone", [None, "UTC"])
 def test_times_of_parquet_files_may_have_nanoseconds(tmp_path, zone):
     times = pd.date_range("2024-01-01 00:00:00.123456789", periods=4, freq="h", tz=zone, unit="ns")

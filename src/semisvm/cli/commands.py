@@ -130,10 +130,9 @@ def fit_command(
 ) -> int:
     """Learn from the rows of DATA and write a model file.
 
-    DATA is CSV or TSV (also .gz, .bz2, .xz), Parquet, LIBSVM/SVMlight text, npz, or a
-    spreadsheet (.xlsx, .ods); several files make one table. A folder of .csv or .parquet files with
-    the same columns is read file by file, in bounded memory, here or by the workers of a cluster
-    (--workers, --dask).
+    DATA is CSV or TSV (also .gz, .bz2, .xz), Parquet, or a spreadsheet (.xlsx, .ods); several files
+    make one table. A folder of .csv or .parquet files with the same columns is read file by file,
+    in bounded memory, here or by the workers of a cluster (--workers, --dask).
 
     A row whose target cell is empty is unlabeled. Columns may hold numbers, categories, dates, free
     text and empty cells; the type of each is detected, and can be set by --type.

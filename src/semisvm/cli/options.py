@@ -102,7 +102,7 @@ batch_size_option = click.option(
 unlabeled_option = click.option(
     "--unlabeled",
     metavar="MARK",
-    help="What marks an unlabeled row, besides an empty cell; in LIBSVM text 0.",
+    help="What marks an unlabeled row, besides an empty cell.",
 )
 
 
@@ -188,7 +188,7 @@ def several(*decorators: Callable[..., Any]) -> Callable[..., Any]:
 
 training_options = several(
     click.argument("data", nargs=-1, required=True, type=FILE, metavar="DATA..."),
-    click.option("--target", metavar="COL", help="The column of the labels; not for LIBSVM, npz."),
+    click.option("--target", metavar="COL", help="The column of the labels."),
     unlabeled_option,
     click.option("--unlabeled-data", multiple=True, type=FILE, help="More rows, unlabeled."),
     click.option(

@@ -176,7 +176,7 @@ def write_accepted(
     numbers = file_rows(campaign)[places]
     cells = read_cells(model, source, numbers)
     number_column = campaign.about["row_column"]
-    names = {*(model.names or ()), number_column}
+    names = {*model.names, number_column}
     why_column = next(name for name in WHY_COLUMNS if name not in names)
     lines = [
         {number_column: number, why_column: str(reason), **row}

@@ -78,7 +78,7 @@ def start_campaign(
         after=[*model.summary.campaigns, *counted, *earlier],
         **options,
     )
-    names = {*(model.open(data).names or ()), model.target}
+    names = {*model.open(data).names, model.target}
     campaign.about.update(
         {
             "model": str(Path(model_path).resolve()),
@@ -298,18 +298,14 @@ def file_rows(campaign: Campaign) -> np.ndarray:
 
 
 def read_cells(model: Model, data: str | Path, numbers: np.ndarray) -> list[dict[str, Any]]:
-    """Return {column: cell} of some rows of a file, as written and without the label; {} for files
-    of bare numbers.
+    """Return {column: cell} of some rows of a file, as written and without the label.
 
     `numbers` are places in the file, from 0, in any order.
     """
     rows = model.open(data)
-    if rows.names is None:
-        return [{} for _ in numbers]
     cells: dict[int, dict[str, Any]] = {}
     wanted = np.unique(numbers)
     for chunk in rows.chunks():
-        assert chunk.frame is not None  # a file with named columns
         low, high = np.searchsorted(wanted, [chunk.start, chunk.start + len(chunk)])
         features = chunk.frame.drop(columns=model.target, errors="ignore")
         places = wanted[low:high]

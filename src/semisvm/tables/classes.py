@@ -78,7 +78,11 @@ def label_texts(cells: Any) -> list[str]:
     """Return a target column of text or numbers as texts; "" where a cell is missing."""
     values = np.asarray(cells)
     if values.dtype.kind == "f":
-        refuse_rounded(values)
+        if (np.abs(values) >= EXACT_IN_FLOAT).any():
+            raise DataError(
+                "Labels are numbers of more than 15 digits, which are not exact. Write them as"
+                " text."
+            )
         return ["" if np.isnan(value) else _number_text(value) for value in values.tolist()]
     if values.dtype.kind in "iu":
         return [str(value) for value in values.tolist()]
@@ -93,23 +97,9 @@ def labels_of(texts: Sequence[str]) -> NDArray:
     numbers = [parse_number(text) if text else np.nan for text in texts]
     # an identifier too long for a float stays text
     if all(number is not None and not abs(number) >= EXACT_IN_FLOAT for number in numbers):
-        return whole_if_possible(np.array(numbers, dtype=np.float64))
+        y = np.array(numbers, dtype=np.float64)
+        return y.astype(np.int64) if len(y) and (y == np.rint(y)).all() else y
     return np.array(texts)
-
-
-def refuse_rounded(labels: NDArray[np.floating]) -> None:
-    """Refuse labels that a file held as whole numbers beyond the precision of floats."""
-    if (np.abs(labels) >= EXACT_IN_FLOAT).any():
-        raise DataError(
-            "Labels are numbers of more than 15 digits, which are not exact. Write them as text."
-        )
-
-
-def whole_if_possible(y: NDArray[np.floating]) -> NDArray:
-    """Return y as integers where that loses nothing: no NaN, no fraction, no rounding."""
-    if len(y) and np.all(np.abs(y) < EXACT_IN_FLOAT) and np.all(y == np.rint(y)):
-        return y.astype(np.int64)
-    return y
 
 
 def unmark(texts: list[str], mark: str | None) -> list[str]:

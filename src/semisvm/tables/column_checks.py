@@ -120,12 +120,10 @@ def _count_cells(cells: np.ndarray, edges: Sequence[float], levels: Sequence[str
 
 
 def say_far_from_fit(
-    summary: FitSummary, n_accepted: int, n_rows: int, rows: Columns | None
+    summary: FitSummary, n_accepted: int, n_rows: int, rows: Columns
 ) -> tuple[str, ...]:
     """Say that the share of rows that a model accepts is far from that at its fit, and which
-    columns have moved.
-
-    `rows` are the first ones; None where the model knows no columns.
+    columns have moved; `rows` are the first ones.
     """
     sample = summary.scores.get(summary.positive or "")
     if sample is None or n_rows < FEWEST_ROWS:
@@ -158,15 +156,14 @@ def say_moved(moved: list[str]) -> str:
     return f" Columns that look different from the fit: {'; '.join(shown)}."
 
 
-def columns_that_moved(summary: FitSummary, rows: Columns | None) -> list[str]:
-    """Return columns that look different from the fit, in words, the most different first; none
-    where the model knows no columns.
+def columns_that_moved(summary: FitSummary, rows: Columns) -> list[str]:
+    """Return columns that look different from the fit, in words, the most different first.
 
     Chi-squared tests compare the cells of each column with those of the fit, by Holm's procedure
     over the columns: where none has moved, one is named in at most 5% of all files. A column is
     named if it also differs in a share SMALLEST_MOVE of the rows.
     """
-    if rows is None or len(rows) < FEWEST_ROWS:
+    if len(rows) < FEWEST_ROWS:
         return []
     columns = _comparable(rows) | rows.of_type("text")
     counts = {

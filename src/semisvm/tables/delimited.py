@@ -54,7 +54,6 @@ class DelimitedText(RowReader):
     n_read       how many bytes of the (decompressed) file come before those that follow `start`
     """
 
-    names: tuple[str, ...]
     first_line: int
     delimiter: str
     start: bytes

@@ -96,12 +96,10 @@ def evaluate_file(
 ) -> Evaluation:
     """Score the rows of a file and judge the labeled ones."""
     rows = model.open(path)
-    also: tuple[str, ...] = ()
-    if model.schema is not None:
-        try:
-            also = (rows.require(model.target),)
-        except DataError as error:
-            raise NoLabelsError(str(error)) from None
+    try:
+        also: tuple[str, ...] = (rows.require(model.target),)
+    except DataError as error:
+        raise NoLabelsError(str(error)) from None
     way = _drawn_column(model, rows)
     also += () if way is None else (way,)
     scores = []
@@ -110,7 +108,7 @@ def evaluate_file(
     others: Counter[str] = Counter()
     n_rows = 0
     for chunk in model.chunks(rows, also):
-        if way is not None and chunk.frame is not None:
+        if way is not None:
             ways += list(label_texts(chunk.frame[way]))
         codes.append(read_codes(model, rows, chunk, unlabeled, others))
         scores.append(model.score(rows, chunk))
@@ -145,10 +143,7 @@ def say_as_negative(classes: Sequence[str], others: Mapping[str, int]) -> list[s
 def _drawn_column(model: Model, rows: RowReader) -> str | None:
     """The column that may say how rows were drawn: not the target, no feature of the model."""
     used = {model.target, *model.names}
-    return next(
-        (name for name in DRAWN_COLUMNS if rows.names and name in rows.names and name not in used),
-        None,
-    )
+    return next((name for name in DRAWN_COLUMNS if name in rows.names and name not in used), None)
 
 
 def _evaluate(
@@ -163,11 +158,12 @@ def _evaluate(
     is_labeled = ~is_unlabeled if at_random is None else ~is_unlabeled & at_random
     missing = [name for code, name in enumerate(classes) if not (codes[is_labeled] == code).any()]
     if missing:
-        where = f"column {model.target!r}" if rows.names is not None else "the file"
         n_labeled = counted(int(is_labeled.sum()), "labeled row") + (
             ", drawn at random" if at_random is not None else ""
         )
-        reason = f"no row of class {missing[0]!r} is labeled in {where} ({n_labeled})"
+        reason = (
+            f"no row of class {missing[0]!r} is labeled in column {model.target!r} ({n_labeled})"
+        )
         remedy = "Evaluate on rows that have labels of every class"
         if model.has_positives_only and missing[0] == classes[0]:
             remedy += f"; any label but {classes[1]!r} counts as {classes[0]!r}"

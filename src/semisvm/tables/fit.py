@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 
 from semisvm.campaign.record import first_price
-from semisvm.columns.table import Columns
 from semisvm.decision import Evidence, OperatingPoint
 from semisvm.decision.audit import changed_by_unlabeled
 from semisvm.decision.operating_point import scores_beyond
@@ -86,7 +85,6 @@ from semisvm.tables.sentences import (
 )
 from semisvm.tables.summary import (
     MOST_SCORES,
-    ColumnProfile,
     Comparison,
     FitSummary,
     MethodSummary,
@@ -331,16 +329,13 @@ def fit_model(
     tell("Encoding the table")
     views = training.views()
     work = make_stages(training, views, settings, most_unlabeled, tell)
-    profiles: dict[str, ColumnProfile] = {}
-    if isinstance(training.rows, Columns):
-        work.notes += say_deciding_columns(training.rows, training.codes)
-        profiles = profile_columns(training.rows)
+    work.notes += say_deciding_columns(training.rows, training.codes)
     was_refused = work.check_sample()
     work.tune(tune)
     chosen, why = work.choose(method, why)
     estimator = work.fit(chosen)
     model = Model(
-        schema=training.schema,
+        schema=training.rows.schema,
         encoder=views.encoder_for(chosen, work.settings),
         estimator=estimator,
         method=chosen.name,
@@ -352,7 +347,7 @@ def fit_model(
             MethodSummary(chosen.name, chosen.paper_name, why, parameters_of(estimator)),
             estimator,
             work.settings.costs,
-            profiles=profiles,
+            profiles=profile_columns(training.rows),
             comparison=work.comparison,
             is_fair_sample=work.is_fair_sample,
             has_target=settings.has_target,

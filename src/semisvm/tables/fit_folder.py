@@ -127,10 +127,10 @@ def read_folder(
     path = Path(folder)
     readers = open_folder(path).files
     first = readers[0]
-    if target is not None and not any(target in (reader.names or ()) for reader in readers):
+    if target is not None and not any(target in reader.names for reader in readers):
         first.require(target)
     target, asked_types = check_request(first, path, target, drop, types or {}, decimal)
-    names = [name for name in first.names or () if name not in {target, *drop}]
+    names = [name for name in first.names if name not in {target, *drop}]
     may_say = columns_of_ways(readers, drawn, {target, *drop, *asked_types}, target)
     looked_at = tuple(dict.fromkeys([*names, *may_say]))
     kinds = kinds_of_columns(readers, looked_at, optional=may_say)

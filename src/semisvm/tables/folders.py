@@ -109,10 +109,6 @@ class FolderReader(RowReader):
 def open_folder(path: Path) -> FolderReader:
     """Open a folder of tables."""
     files = tuple(open_rows(file) for file in files_of(path))
-    for file in files:
-        if file.names is None:
-            reason = "a file without named columns is read alone"
-            raise fault(file.path, reason, "Give the path of this file")
     return FolderReader(path, files[0].names, files)
 
 
@@ -127,7 +123,7 @@ def kinds_of_columns(
     told_by: dict[str, Path] = {}
     for file in files:
         for name in names:
-            if file.names is None or name not in file.names:
+            if name not in file.names:
                 if name in optional:
                     continue
                 reason = f"there is no column {name!r}, which {first.name} has"
@@ -276,14 +272,13 @@ def survey_file(path: Path, plan: SurveyPlan) -> Survey:
     rows = open_rows(path)
     chunks = rows.chunks(only=frozenset({*plan.names, plan.target}))
     survey = reduce(Survey.merged, (_survey_chunk(path, chunk, plan) for chunk in chunks))
-    survey.n_without_target = int(plan.target not in (rows.names or ()))
+    survey.n_without_target = int(plan.target not in rows.names)
     return survey
 
 
 def _survey_chunk(path: Path, chunk: Chunk, plan: SurveyPlan) -> Survey:
     import pandas
 
-    assert chunk.frame is not None
     empty = pandas.Series(None, index=chunk.frame.index, dtype=text_type())
     absent = [name for name in plan.optional if name not in chunk.frame.columns]
     frame = chunk.frame.assign(**dict.fromkeys(absent, empty))

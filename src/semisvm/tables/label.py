@@ -23,7 +23,6 @@ from sklearn.metrics import pairwise_distances
 from semisvm.campaign.labeling import LabelSession
 from semisvm.campaign.labeling.cells import RowView
 from semisvm.columns.cells import plain_cell
-from semisvm.columns.table import Columns
 from semisvm.disk import whole_file
 from semisvm.errors import DataError, fault
 from semisvm.matrices import stack_rows
@@ -78,11 +77,10 @@ def suggest_training_rows(model: Model, training: Training, n: int) -> list[Sugg
     if not len(open_rows):
         return []
     rows = take_rows(training.rows, open_rows)
-    frame = rows.to_frame() if isinstance(rows, Columns) else None
     candidates = _Candidates(n)
     scores = model.decision_function(rows)
     everything = np.ones(len(open_rows), dtype=bool)
-    candidates.look_through(model, model.matrix_of(rows), scores, everything, frame)
+    candidates.look_through(model, model.matrix_of(rows), scores, everything, rows.to_frame())
     return [
         replace(suggestion, row=int(open_rows[suggestion.row - 1]) + 1)
         for suggestion in candidates.spread(n)
@@ -151,17 +149,14 @@ def write_suggestions(
     """Write rows with their columns, how they were drawn, and an empty label cell."""
     import pandas
 
-    if not suggestions or not suggestions[0].values:
-        frame = pandas.DataFrame({"row": [suggestion.row for suggestion in suggestions]})
-    else:
-        frame = pandas.DataFrame([suggestion.values for suggestion in suggestions])
+    frame = pandas.DataFrame([suggestion.values for suggestion in suggestions])
     frame[name_drawn_column(model.names)] = BY_DOUBT
     frame[model.target] = ""
     suffix = check_suffix(out).suffix.lower()
     with whole_file(out, force=force) as unfinished:
         if suffix == ".parquet":
             # cells are text; `fit` expects what it was fitted to
-            for column in () if model.schema is None else model.schema.columns:
+            for column in model.schema.columns:
                 if column.type == "number" and not column.strays:
                     frame[column.name] = pandas.to_numeric(frame[column.name].replace("", None))
             # as bytes, because Arrow opens no file whose name is not UTF-8
@@ -171,8 +166,6 @@ def write_suggestions(
 
 
 def _cells_of(frame: Any, i: int) -> dict[str, Any]:
-    if frame is None:
-        return {}
     return {str(name): plain_cell(cell) for name, cell in frame.iloc[i].items()}
 
 
@@ -220,7 +213,7 @@ def _first_cells(model: Model, data: str | Path) -> list[dict[str, Any]]:
     """The cells of the first rows of a file, without the label."""
     rows = model.open(data)
     chunk = next(iter(rows.chunks()), None)
-    if chunk is None or chunk.frame is None:
+    if chunk is None:
         return []
     features = chunk.frame.drop(columns=model.target, errors="ignore")
     return [_cells_of(features, i) for i in range(min(len(features), N_SUGGESTED))]

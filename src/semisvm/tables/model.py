@@ -2,8 +2,7 @@
 
     rows --schema--> columns --encoder--> X --estimator--> scores --threshold--> labels
 
-A model of bare numbers has no schema. One whose estimator prepares the columns itself has no
-encoder.
+A model whose estimator prepares the columns itself has no encoder.
 
 `score` is the estimator's score minus the threshold: above 0 is on the positive side of the
 operating point. With more than two classes it is the lead of the class that wins over the next. The
@@ -24,7 +23,7 @@ import numpy as np
 
 from semisvm.campaign import ThresholdClassifier
 from semisvm.columns.cells import CellError
-from semisvm.columns.encoder import MatrixEncoder, TableEncoder
+from semisvm.columns.encoder import TableEncoder
 from semisvm.columns.table import Columns, Schema, listed
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import DataError, UndefinedError, fault, suggest
@@ -35,7 +34,6 @@ from semisvm.tables.classes import Classes, label_texts, seems_empty, unmark
 from semisvm.tables.methods import lead_per_class, score_rows, shape_for, takes_columns
 from semisvm.tables.operating import predict_codes
 from semisvm.tables.read import Chunk, RowReader, open_rows
-from semisvm.tables.read_training import LIBSVM_MARK
 from semisvm.tables.summary import FitSummary
 
 OUTPUTS = (".csv", ".tsv", ".parquet")
@@ -59,9 +57,9 @@ class Model:
 
     Attributes
     ----------
-    schema : Schema or None
-        What the columns of a table are; None for bare numbers.
-    encoder : TableEncoder, MatrixEncoder or None
+    schema : Schema
+        What the columns are.
+    encoder : TableEncoder or None
         Turns rows into a matrix; None where the estimator prepares the columns itself.
     estimator : classifier
         Fitted on class names.
@@ -77,8 +75,8 @@ class Model:
         What is known about the fit.
     """
 
-    schema: Schema | None
-    encoder: TableEncoder | MatrixEncoder | None
+    schema: Schema
+    encoder: TableEncoder | None
     estimator: Any
     method: str
     classes: Classes
@@ -102,7 +100,7 @@ class Model:
 
         Parameters
         ----------
-        rows : DataFrame or matrix
+        rows : DataFrame
             With the columns that the model was fitted to.
 
         Returns
@@ -118,7 +116,7 @@ class Model:
 
         Parameters
         ----------
-        rows : DataFrame or matrix
+        rows : DataFrame
             With the columns that the model was fitted to.
 
         Returns
@@ -140,23 +138,18 @@ class Model:
 
     def prepare(self, rows: Any) -> Any:
         """Return raw rows as the estimator takes them: encoded, or as typed columns."""
-        if self.schema is not None:
-            rows = self.schema.read(rows)
+        columns = self.schema.read(rows)
         if self.encoder is None:
-            return rows
+            return columns
         with _parts_that_fit():
-            return shape_for(find_method(self.method), self.encoder.encode(rows))
+            return shape_for(find_method(self.method), self.encoder.encode(columns))
 
     def matrix_of(self, rows: Any) -> Any:
         """Return raw rows as numbers, for distances between them, whatever the estimator takes."""
-        if self.schema is None or self.encoder is not None:
+        if self.encoder is not None:
             return self.prepare(rows)
         estimator = getattr(self.estimator, "estimator_", self.estimator)
         return estimator._average.views.matrix(self.schema.read(rows))
-
-    def typed_columns(self, rows: Any) -> Columns | None:
-        """Return raw rows as typed columns; None where the model knows no columns."""
-        return None if rows is None or self.schema is None else self.schema.read(rows)
 
     def scores_of(self, X: Any) -> np.ndarray:
         """Return scores of prepared rows."""
@@ -178,8 +171,8 @@ class Model:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns of a table that the model needs."""
-        return () if self.schema is None else self.schema.names
+        """Names of the columns that the model needs."""
+        return self.schema.names
 
     @property
     def has_class_thresholds(self) -> bool:
@@ -201,29 +194,19 @@ class Model:
 
     def open(self, path: str | Path) -> RowReader:
         """Open a file of rows for this model; a missing column that the model needs is an error."""
-        is_table = self.schema is not None
-        n_features = None if self.encoder is None else self.encoder.n_features_in_
-        rows = open_rows(path, n_features=None if is_table else n_features)
-        if is_table != (rows.names is not None):
-            table = "a table with named columns"
-            numbers = "a file of bare numbers"
-            given, wanted = (numbers, table) if is_table else (table, numbers)
-            reason = f"this is {given}, and the model was fitted to {wanted}"
-            raise fault(path, reason, "Give rows in the form the model was fitted to")
-        missing = [name for name in self.names if name not in (rows.names or ())]
+        rows = open_rows(path)
+        missing = [name for name in self.names if name not in rows.names]
         if missing:
             are, them = ("are no columns", "them") if missing[1:] else ("is no column", "it")
             reason = f"there {are} {listed(missing)}, which the model needs"
-            remedy = f"Add {them}, or fit without {them}. {suggest(missing[0], rows.names or ())}"
+            remedy = f"Add {them}, or fit without {them}. {suggest(missing[0], rows.names)}"
             raise fault(path, reason, remedy)
         return rows
 
     def chunks(
         self, rows: RowReader, also: tuple[str, ...] = (), keep: tuple[str, ...] = ()
-    ) -> Any:
+    ) -> Iterator[Chunk]:
         """Read rows with the columns of the model, those in `also`, and those to `keep`."""
-        if self.schema is None:
-            return rows.chunks()
         return rows.chunks(frozenset(self.names + also), keep)
 
     def encode(self, rows: RowReader, chunk: Chunk, *, as_matrix: bool = False) -> Any:
@@ -234,7 +217,7 @@ class Model:
         """
         make = self.matrix_of if as_matrix else self.prepare
         try:
-            return make(chunk.X if chunk.frame is None else chunk.frame)
+            return make(chunk.frame)
         except CellError as error:
             raise rows.fault_at(chunk.start + error.row, error.reason, error.remedy) from None
         except DataError:
@@ -266,12 +249,6 @@ def _refuse_undefined(values: np.ndarray) -> None:
 
 def _name_largest(chunk: Chunk, row: int) -> str:
     """In words, which number of a row is the largest."""
-    if chunk.frame is None:
-        values = (
-            chunk.X[[row]].toarray()[0] if is_sparse_matrix(chunk.X) else np.asarray(chunk.X[row])
-        )
-        at = int(np.argmax(np.abs(values)))
-        return f", because feature {at + 1} is {values[at]:g}"
     numbers = {
         name: cell
         for name, cell in chunk.frame.iloc[row].items()
@@ -285,7 +262,7 @@ def _name_largest(chunk: Chunk, row: int) -> str:
 
 def is_unlabeled(model: Model, rows: RowReader, chunk: Chunk, mark: str | None) -> np.ndarray:
     """Return a mask of the rows of a chunk without a label; `mark` stands for none."""
-    if rows.names is not None and model.target not in rows.names:
+    if model.target not in rows.names:
         return np.ones(len(chunk), dtype=bool)
     return read_codes(model, rows, chunk, mark) < 0
 
@@ -304,10 +281,7 @@ def read_codes(
     and is counted in `others`. One that may as well mark rows without a label is an error unless
     `unlabeled` is given.
     """
-    cells = chunk.y if chunk.frame is None else chunk.frame[model.target]
-    if unlabeled is None and is_sparse_matrix(chunk.X) and LIBSVM_MARK not in model.classes.names:
-        unlabeled = LIBSVM_MARK
-    texts = unmark(label_texts(cells), unlabeled)
+    texts = unmark(label_texts(chunk.frame[model.target]), unlabeled)
     codes = model.classes.codes_of(texts)
     strange = np.flatnonzero(codes == -2).tolist()
     unknown = strange

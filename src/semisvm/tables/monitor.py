@@ -93,10 +93,10 @@ def draw_batch(
     drawn = monitor.draw(scores, n)
     places = np.flatnonzero(is_open)[drawn]
     rows = model.open(data)
-    names = {*(rows.names or ()), model.target}
+    names = {*rows.names, model.target}
     row_column = next(name for name in ROW_COLUMNS if name not in names)
     moved = columns_that_moved(
-        model.summary, model.typed_columns(next(iter(model.chunks(rows))).frame)
+        model.summary, model.schema.read(next(iter(model.chunks(rows))).frame)
     )
     monitor.batches[-1].about.update(
         {

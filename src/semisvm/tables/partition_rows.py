@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -39,9 +39,6 @@ from semisvm.tables.classes import Classes, label_texts, labels_of
 from semisvm.tables.folders import texts_of_labels
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.read import open_rows
-
-if TYPE_CHECKING:
-    pass
 
 LARGEST_STORED = float(np.finfo(np.float32).max)
 
@@ -236,7 +233,6 @@ class Pool:
         """Yield (features as float32, class codes) of a file, part by part."""
         reader = open_rows(file)
         for chunk in reader.chunks(frozenset((*encoder.schema_.names, self.target))):
-            assert chunk.frame is not None
             try:
                 X = encoder.encode(chunk.frame)
             except CellError as error:
@@ -254,7 +250,7 @@ class Pool:
     def codes(self, file: Path, n_rows: int) -> np.ndarray:
         """A task: the class codes of a file; its other columns are not read."""
         reader = open_rows(file)
-        if self.target not in (reader.names or ()):
+        if self.target not in reader.names:
             return np.full(n_rows, -1, dtype=np.int8)
         chunks = reader.chunks(frozenset([self.target]))
         codes = np.concatenate([self._codes_in(chunk.frame) for chunk in chunks])
@@ -330,9 +326,6 @@ def rows_on_disk(
     import pandas
 
     reader = open_rows(path)
-    if reader.names is None:
-        reason = "a file without named columns is read whole"
-        raise fault(path, reason, "Write it by numpy.save and use FileRows")
     names = (
         [name for name in reader.names if name != target] if features is None else list(features)
     )
@@ -343,7 +336,6 @@ def rows_on_disk(
     labels = []
     schema = Schema(tuple(Column(name, "number") for name in names))
     for chunk in reader.chunks(named):
-        assert chunk.frame is not None
         try:
             writer.write(_storable(schema.read(chunk.frame)))
         except CellError as error:

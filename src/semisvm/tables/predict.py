@@ -114,7 +114,7 @@ def predict_file(
             n_rows += len(chunk)
             tell("Predicting", n_rows, total, "rows")
     by_class = dict(zip(model.classes.names, count.tolist(), strict=True))
-    notes = say_far_from_fit(model.summary, n_above, n_rows, model.typed_columns(first))
+    notes = say_far_from_fit(model.summary, n_above, n_rows, model.schema.read(first))
     return Predicted(n_rows, by_class, n_above, time.perf_counter() - began, notes)
 
 

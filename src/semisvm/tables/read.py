@@ -6,9 +6,6 @@ A table gives pandas frames whose columns are of three kinds, whatever the file'
     float64       numbers of Parquet files and spreadsheets; NaN where a cell is empty
     datetime64    dates of Parquet files and spreadsheets
     text          everything else, missing where a cell is empty
-
-Files of bare numbers (LIBSVM, npz) are read whole and give matrices, with the labels that they
-carry.
 """
 
 from __future__ import annotations
@@ -16,9 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from semisvm.columns.cells import TEXT
 from semisvm.disk import file_format
@@ -36,26 +31,22 @@ ROWS_AT_A_TIME = 65_536
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some rows: a frame of named columns, or a matrix X with its labels y. `start` rows of the
-    file come before; `kept` are columns as they came.
-    """
+    """Some rows; `start` rows of the file come before, `kept` are columns as they came."""
 
     start: int
-    frame: pandas.DataFrame | None = None
+    frame: pandas.DataFrame
     kept: Mapping[str, pyarrow.Array] = field(default_factory=dict)
-    X: Any = None
-    y: np.ndarray | None = None
 
     def __len__(self) -> int:
-        return len(self.frame) if self.frame is not None else self.X.shape[0]
+        return len(self.frame)
 
 
 @dataclass(frozen=True)
 class RowReader:
-    """A file opened for reading; `names` are its columns, None for a bare matrix."""
+    """A file opened for reading; `names` are its columns."""
 
     path: Path
-    names: tuple[str, ...] | None
+    names: tuple[str, ...]
 
     def chunks(
         self, only: frozenset[str] | None = None, keep: Sequence[str] = ()
@@ -63,7 +54,7 @@ class RowReader:
         """Yield the rows. Where `only` is given, other columns are left out. Columns to `keep` are
         given as they came, too.
         """
-        wanted = [name for name in self.names or () if only is None or name in only]
+        wanted = [name for name in self.names if only is None or name in only]
         start = 0
         for frame, kept in self.parts(wanted, keep):
             if len(frame):
@@ -73,7 +64,7 @@ class RowReader:
             raise fault(self.path, "a header and no rows", "Add rows below it")
 
     def parts(self, wanted: Sequence[str], keep: Sequence[str] = ()) -> Iterator[Part]:
-        """Yield the rows of a file with named columns."""
+        """Yield the rows."""
         raise NotImplementedError
 
     def guess_rows(self, chunk: Chunk) -> int | None:
@@ -96,20 +87,13 @@ class RowReader:
 
     def require(self, column: str) -> str:
         """Return the column's name; a fault where there is no column of that name."""
-        if self.names is None:
-            reason = f"a file without named columns has no column {column!r}"
-            raise fault(self.path, reason, "Leave its name out")
         if column not in self.names:
             raise fault(self.path, f"there is no column {column!r}", suggest(column, self.names))
         return column
 
 
-def open_rows(path: str | Path, *, n_features: int | None = None) -> RowReader:
-    """Open a file, or a folder of files that are one table, and read its header; `chunks` yields
-    the rows.
-
-    `n_features` is the number of features of LIBSVM text, whose rows do not tell it.
-    """
+def open_rows(path: str | Path) -> RowReader:
+    """Open a file, or a folder of files that are one table, and read its header."""
     from semisvm.tables import delimited, formats
 
     path = Path(path)
@@ -118,8 +102,6 @@ def open_rows(path: str | Path, *, n_features: int | None = None) -> RowReader:
 
         return open_folder(path)
     kind = file_format(path)
-    if kind in ("libsvm", "npz"):
-        return formats.MatrixReader(path, None, n_features, kind)
     if kind == "parquet":
         return formats.open_parquet(path)
     if kind in formats.SHEET_ENGINES:

@@ -17,19 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.columns.cells import TRUTH_WORDS, CellError, Type, text_type
 from semisvm.columns.kinds import parse_types
 from semisvm.columns.table import Columns, read_table
 from semisvm.errors import DataError, counted, fault
-from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import label_texts, one_spelling, settle_classes, unmark
 from semisvm.tables.folders import join_frames
 from semisvm.tables.read import RowReader, open_rows
 from semisvm.tables.training import DRAWN_COLUMNS, Training, find_ways, say_blank, say_chosen
-
-LIBSVM_MARK = "0"
 
 
 def read_training(
@@ -47,7 +43,7 @@ def read_training(
 ) -> Training:
     """Read the rows to learn from; all files make one table.
 
-    target           the column of the labels; LIBSVM and npz files need none
+    target           the column of the labels
     unlabeled        the marker of unlabeled rows, besides empty cells
     unlabeled_data   files of further rows, all unlabeled
     positive         of two classes, the positive one; by default the one with fewer labels
@@ -66,8 +62,6 @@ def read_training(
     files = [open_rows(path) for path in paths]
     more = [open_rows(path) for path in unlabeled_data]
     first = files[0]
-    if first.names is None:
-        return _read_matrices(files, more, target, unlabeled, positive)
     if target is not None:
         first.require(target)
     target, wanted = check_request(first, first.path, target, drop, types or {}, decimal)
@@ -159,7 +153,7 @@ def columns_of_ways(
 
     A column that is `taken`, because the user drops it or gives it a type, is none of them.
     """
-    there = {name for file in files for name in file.names or ()}
+    there = {name for file in files for name in file.names}
     if drawn is None:
         return [name for name in DRAWN_COLUMNS if name in there and name not in taken]
     if drawn not in there:
@@ -189,9 +183,6 @@ def _read_table(
     unread     columns of the first file to leave where they are
     must_be    whether such a column with other words is an error
     """
-    if file.names is None:
-        reason = "a file of bare numbers, where the first file is a table"
-        raise fault(file.path, reason, "Convert one of them")
     names = features
     if names is None:
         names = [name for name in file.names if name not in {target, *unread}]
@@ -199,7 +190,7 @@ def _read_table(
         file.require(name)
     ways = [name for name in ways if name in file.names and name not in (features or ())]
     chunks = file.chunks(frozenset({*names, target, *ways}))
-    frame = join_frames([chunk.frame for chunk in chunks if chunk.frame is not None])
+    frame = join_frames([chunk.frame for chunk in chunks])
     texts = [""] * len(frame) if is_unlabeled else label_texts(frame[target])
     way, at_random = find_ways(file.path, frame, ways, must_be=must_be)
     if at_random is None:
@@ -245,46 +236,3 @@ def settle_features(
     left_out = {column.name: column.why for column in reading.left_out}
     left_out |= dict.fromkeys(sorted(drop), "was dropped by request")
     return reading.columns, {"left_out": left_out, "remarks": reading.remarks, "notes": notes}
-
-
-def _read_matrices(
-    files: list[RowReader],
-    unlabeled_files: list[RowReader],
-    target: str | None,
-    unlabeled: str | None,
-    positive: str | None,
-) -> Training:
-    first = files[0]
-    parts = list[Any]()
-    texts = list[str]()
-    for file in files + unlabeled_files:
-        if file.names is not None:
-            reason = f"a table, where {first.path.name} is a file of bare numbers"
-            raise fault(file.path, reason, "Convert one of them")
-        for chunk in file.chunks():
-            if parts and not is_sparse_matrix(chunk.X) and chunk.X.shape[1] != parts[0].shape[1]:
-                reason = (
-                    f"{counted(chunk.X.shape[1], 'feature')} where {first.path.name} has"
-                    f" {parts[0].shape[1]}"
-                )
-                raise fault(file.path, reason, "Give rows of the same features")
-            parts.append(chunk.X)
-            has_labels = chunk.y is not None and file not in unlabeled_files
-            texts += label_texts(chunk.y) if has_labels else [""] * len(chunk)
-    is_sparse = any(is_sparse_matrix(part) for part in parts)
-    X = _stack_sparse(parts) if is_sparse else np.vstack(parts)
-    # In SVMlight's own files a label of 0 marks a row without one
-    mark = LIBSVM_MARK if unlabeled is None and is_sparse else unlabeled
-    texts = unmark(texts, mark)
-    name = target or ("y" if not is_sparse else "label")
-    classes = settle_classes(texts, first.path, name, positive=positive, mark=mark)
-    return Training(printable_name(first.path), name, X, classes.codes_of(texts), classes)
-
-
-def _stack_sparse(parts: list[Any]) -> Any:
-    """Put rows below each other, as wide as the widest part of LIBSVM rows."""
-    parts = [sparse.csr_matrix(part) for part in parts]
-    width = max(part.shape[1] for part in parts)
-    for part in parts:
-        part.resize(part.shape[0], width)
-    return sparse.vstack(parts, format="csr")

@@ -27,7 +27,7 @@ import numpy as np
 
 from semisvm.columns.cells import Column
 from semisvm.columns.encoder import MatrixEncoder, TableEncoder
-from semisvm.columns.table import Columns, Schema, as_frame, read_table
+from semisvm.columns.table import Columns, as_frame, read_table
 from semisvm.columns.views import LATENT, LETTERS, QUANTILES, STANDARD
 from semisvm.errors import counted, fault
 from semisvm.estimators import Method
@@ -57,7 +57,7 @@ class Training:
 
     name: str  # of the file
     target: str  # the label column
-    rows: Any  # the features: `Columns`, or a matrix of bare numbers; or what a model takes
+    rows: Any  # the features: `Columns`; in Python also a matrix, or what a model takes
     codes: (
         np.ndarray
     )  # (n,) the class of each row as an index into `classes.names`, -1 for unlabeled rows
@@ -71,14 +71,9 @@ class Training:
     )  # what a person should check about columns in use
 
     @property
-    def schema(self) -> Schema | None:
-        """What the columns of a table are; None for bare numbers."""
-        return self.rows.schema if isinstance(self.rows, Columns) else None
-
-    @property
-    def columns(self) -> list[Column] | None:
-        """The columns of a table; None for bare numbers."""
-        return None if self.schema is None else list(self.schema.columns)
+    def columns(self) -> list[Column]:
+        """The columns of a table."""
+        return list(self.rows.schema.columns)
 
     @property
     def measures(self) -> np.ndarray:
@@ -116,7 +111,7 @@ class Training:
 
     def features(self) -> list[tuple[str, str, str]]:
         """Return name and type of each feature, and a remark on it or ""."""
-        if self.columns is not None:
+        if isinstance(self.rows, Columns):
             return [
                 (column.name, column.type, self.remarks.get(column.name, ""))
                 for column in self.columns
