@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pandas
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import balanced_accuracy_score
@@ -70,7 +70,7 @@ def test_the_simplest_method_within_one_standard_error_of_the_best_is_chosen():
         entry("transductive", rows % 12 != 0, codes),
     ]
     assert best_of(close).name == "transductive"
-    found = judge_trials("balanced accuracy", close)
+    found = judge_trials(close)
     assert found.chosen == "supervised"
     assert "The labels can't tell whether the unlabeled rows help" in found.verdict
     assert "simplest method within one standard error of the best (transductive" in found.why
@@ -78,14 +78,14 @@ def test_the_simplest_method_within_one_standard_error_of_the_best_is_chosen():
         entry("supervised", rows % 3 != 0, codes),
         entry("transductive", rows % 20 != 0, codes),
     ]
-    found = judge_trials("balanced accuracy", far)
+    found = judge_trials(far)
     assert found.chosen == "transductive"
     assert "The unlabeled rows help" in found.verdict
     worse = [
         entry("supervised", rows % 20 != 0, codes),
         entry("transductive", rows % 3 != 0, codes),
     ]
-    found = judge_trials("balanced accuracy", worse)
+    found = judge_trials(worse)
     assert "The unlabeled rows harm here" in found.verdict
     assert isinstance(found.methods[1].difference, Estimate)
 
@@ -100,7 +100,7 @@ def test_a_best_method_without_errors_on_few_labels_does_not_replace_the_supervi
     ]
     best = best_of(trials)
     assert best.merit.mean - best.merit.error > trials[0].merit.mean
-    assert judge_trials("balanced accuracy", trials).chosen == "supervised"
+    assert judge_trials(trials).chosen == "supervised"
 
 
 def test_the_audit_has_a_threshold_only_where_the_model_has_one():

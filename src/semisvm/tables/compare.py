@@ -4,32 +4,19 @@ The choice follows Breiman's one-standard-error rule: among the methods within o
 the best, take the one that is preferred beforehand, else the simplest. The supervised method is the
 simplest of all. That is a hint, not a proof: the verdict has the interval. Two classes are compared
 by ranking, so that a gain is one beyond the supervised method with a threshold of its own.
-
-Where only positives are labeled no error can be counted. What can be had is how well a method
-ranks: the AUC of labeled positives against unlabeled rows, out of fold. It is prior / 2 + (1 -
-prior) * (the AUC against negatives), so it orders methods as the AUC against negatives does,
-whatever the prior. Its error is that of DeLong, without added rows.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from sklearn.linear_model import LogisticRegression
-from sklearn.svm import SVC
-
-from semisvm.decision import Estimate
-from semisvm.decision.audit import MERIT_CONFIDENCE, Merit, merit_of_placements, place_among_others
+from semisvm.decision.audit import MERIT_CONFIDENCE
 from semisvm.errors import DataError, counted, fault
 from semisvm.estimators import METHODS, NAMES, Method, find_method
-from semisvm.model_selection import PositiveUnlabeledKFold, cross_fit_scores
 from semisvm.tables.held_out import (
     BASELINE,
     MOST_UNLABELED,
-    N_COMPARISON_FOLDS,
     Bench,
     MethodTrial,
     make_bench,
@@ -40,22 +27,12 @@ from semisvm.tables.methods import (
     FOR_POSITIVES,
     Settings,
     Tell,
-    make_estimator,
     say_nothing,
-    shape_for,
     why_not,
     with_usual_kernel,
 )
 from semisvm.tables.summary import Comparison, MethodResult
-from semisvm.tables.training import Training, draw_rows, training_of
-
-LOGISTIC, MACHINE = "balanced logistic regression", "balanced SVC"
-PU_MEASURE = "AUC of positives against unlabeled rows"
-ONLY_RANKED = (
-    "This is how well each ranks. Errors can't be counted where only positives are labeled: no"
-    " method here has a precision."
-)
-SAME_AUC = 1e-12  # differences below it are rounding
+from semisvm.tables.training import Training, training_of
 
 
 def best_of(trials: Sequence[MethodTrial]) -> MethodTrial:
@@ -87,7 +64,6 @@ def _is_near(trial: MethodTrial, best: MethodTrial, preferred: str) -> bool:
 
 
 def judge_trials(
-    measure: str,
     trials: Sequence[MethodTrial],
     *,
     n_unlabeled: int = 1,
@@ -98,33 +74,30 @@ def judge_trials(
     """Choose one of the trials, and say what the unlabeled rows are worth."""
     baseline = next(trial for trial in trials if trial.name == BASELINE)
     chosen = choose_trial(trials, preferred)
+    lines = [
+        MethodResult(
+            trial.name,
+            trial.merit.estimate(),
+            trial.merit.error,
+            trial.merit.minus(baseline.merit),
+            trial.reaches,
+            trial.seconds,
+            trial.complaints,
+        )
+        for trial in trials
+    ]
     return Comparison(
-        measure=measure,
-        methods=tuple(_line(trial, trial.merit.minus(baseline.merit)) for trial in trials),
+        measure=baseline.merit.name,
+        methods=tuple(lines),
         left_out=dict(left_out or {}),
         chosen=chosen.name,
-        verdict=_verdict(measure, trials, baseline, n_unlabeled),
-        why=_why(measure, trials, baseline, chosen, preferred),
+        verdict=_verdict(trials, baseline, n_unlabeled),
+        why=_why(trials, baseline, chosen, preferred),
         was_stopped=was_stopped,
-        baseline=baseline.name,
     )
 
 
-def _line(trial: MethodTrial, difference: Estimate) -> MethodResult:
-    return MethodResult(
-        trial.name,
-        trial.merit.estimate(),
-        trial.merit.error,
-        difference,
-        trial.reaches,
-        trial.seconds,
-        trial.complaints,
-    )
-
-
-def _verdict(
-    measure: str, trials: Sequence[MethodTrial], baseline: MethodTrial, n_unlabeled: int
-) -> str:
+def _verdict(trials: Sequence[MethodTrial], baseline: MethodTrial, n_unlabeled: int) -> str:
     """Say whether the unlabeled rows help, in a sentence or two."""
     others = [trial for trial in trials if trial is not baseline]
     if not n_unlabeled:
@@ -136,9 +109,9 @@ def _verdict(
     best = max(others, key=lambda trial: trial.merit.mean)
     gap = best.merit.minus(baseline.merit)
     seen = (
-        f"the best method that uses them, {best.name}, has a {measure} of {_merit(best)} against"
-        f" {_merit(baseline)} supervised (a gain of {gap.value:+.3f}, {MERIT_CONFIDENCE:.0%}"
-        f" interval {gap.low:+.3f} to {gap.high:+.3f})"
+        f"the best method that uses them, {best.name}, has a {best.merit.name} of {_merit(best)}"
+        f" against {_merit(baseline)} supervised (a gain of {gap.value:+.3f},"
+        f" {MERIT_CONFIDENCE:.0%} interval {gap.low:+.3f} to {gap.high:+.3f})"
     )
     if gap.low > 0:
         best_of_many = f" It is the best of {len(others)}, so the gain is likely overstated."
@@ -149,14 +122,11 @@ def _verdict(
 
 
 def _why(
-    measure: str,
-    trials: Sequence[MethodTrial],
-    baseline: MethodTrial,
-    chosen: MethodTrial,
-    preferred: str,
+    trials: Sequence[MethodTrial], baseline: MethodTrial, chosen: MethodTrial, preferred: str
 ) -> str:
     """Say why the chosen method was chosen."""
     best = best_of(trials)
+    measure = best.merit.name
     if best is chosen:
         compared = counted(len(trials), "method")
         return f"It has the best {measure} of {compared} compared ({_merit(best)})."
@@ -178,29 +148,6 @@ def _merit(trial: MethodTrial) -> str:
     return f"{abs(trial.merit.mean):.3f}"
 
 
-def try_each(
-    names: Sequence[str], try_one: Callable[[str, int], MethodTrial]
-) -> tuple[dict[str, MethodTrial], dict[str, str], bool]:
-    """Try each method; Ctrl-C ends with those that are done, a ValueError leaves one out.
-
-    Returns the trials by name, {method that was left out: reason}, and whether Ctrl-C was pressed.
-    """
-    trials: dict[str, MethodTrial] = {}
-    left_out: dict[str, str] = {}
-    for number, name in enumerate(names, 1):
-        try:
-            trials[name] = try_one(name, number)
-        except KeyboardInterrupt:
-            if not trials:
-                raise KeyboardInterrupt from None
-            return trials, left_out, True
-        except (ValueError, MemoryError) as error:
-            if name == BASELINE:
-                raise
-            left_out[name] = str(error).split("\n")[0]
-    return trials, left_out, False
-
-
 def compare_methods(
     bench: Bench,
     settings: Settings,
@@ -211,22 +158,34 @@ def compare_methods(
 ) -> tuple[Comparison, dict[str, MethodTrial]]:
     """Compare the named methods; the supervised baseline comes first, whether it is named or
     not. Their trials, by `try_method`, come with the comparison.
+
+    Ctrl-C ends with the methods that are done; one that can't be used is left out.
     """
     names = [BASELINE, *(name for name in methods if name != BASELINE)]
-
-    def try_one(name: str, number: int) -> MethodTrial:
+    trials: dict[str, MethodTrial] = {}
+    left_out: dict[str, str] = {}
+    was_stopped = False
+    for number, name in enumerate(names, 1):
         method = find_method(name)
-        place = f" (method {number} of {len(names)})"
-        reason = why_not(method, bench.views.form(settings.view), settings)
-        if reason and name != BASELINE:
-            raise ValueError(reason)
-        return try_method(
-            method, settings, bench, lambda what, *progress: tell(what + place, *progress)
-        )
 
-    trials, left_out, was_stopped = try_each(names, try_one)
+        def tell_place(what: str, *progress: Any, number: int = number) -> None:
+            tell(f"{what} (method {number} of {len(names)})", *progress)
+
+        try:
+            reason = why_not(method, bench.views.form(settings.view), settings)
+            if reason and name != BASELINE:
+                raise ValueError(reason)
+            trials[name] = try_method(method, settings, bench, tell_place)
+        except KeyboardInterrupt:
+            if not trials:
+                raise KeyboardInterrupt from None
+            was_stopped = True
+            break
+        except (ValueError, MemoryError) as error:
+            if name == BASELINE:
+                raise
+            left_out[name] = str(error).split("\n")[0]
     comparison = judge_trials(
-        bench.measure_for(settings),
         list(trials.values()),
         n_unlabeled=int((bench.codes < 0).sum()),
         preferred=preferred,
@@ -234,92 +193,6 @@ def compare_methods(
         was_stopped=was_stopped,
     )
     return comparison, trials
-
-
-# ---- positives only ----
-
-
-def compare_positives(
-    training: Training, X: Any, settings: Settings, most: int, tell: Tell
-) -> Comparison:
-    """Compare how methods rank labeled positives against unlabeled rows, at most `most` of them.
-
-    They are ours and the two that most people would try first, which take unlabeled rows for
-    negatives. Differences are taken from the first, the simplest. The chosen one is ours: the
-    others have no threshold.
-    """
-    unlabeled = draw_rows(np.flatnonzero(training.codes < 0), most, settings.seed)
-    positives = np.flatnonzero(training.codes >= 0)
-    n_folds = min(N_COMPARISON_FOLDS, len(positives), len(unlabeled))
-    if n_folds < 2:
-        reason = "comparing takes two labeled positives and two unlabeled rows"
-        raise fault(training.name, reason, "Label more rows")
-    rows = shape_for(FOR_POSITIVES, X)[np.concatenate([positives, unlabeled])]
-    y = np.repeat([1, -1], [len(positives), len(unlabeled)])
-    cv = PositiveUnlabeledKFold(n_folds, shuffle=True, random_state=settings.seed)
-    estimators = _contestants(settings)
-
-    def try_one(name: str, number: int) -> MethodTrial:
-        tell(f"Comparing: {name}", number - 1, len(estimators), "methods")
-        began = time.perf_counter()
-        scores = cross_fit_scores(estimators[name], rows, y, cv=cv)
-        merit = rank_in_folds(scores, y, [test for _, test in cv.split(rows, y)])
-        return MethodTrial(name, scores, merit, {}, time.perf_counter() - began)
-
-    by_name, left_out, was_stopped = try_each(list(estimators), try_one)
-    trials = list(by_name.values())
-    if not trials:
-        reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
-        raise fault(training.name, f"no method could be fitted ({reasons})", "Correct the table")
-    ranks = ", ".join(f"{trial.name} {trial.merit.mean:.3f}" for trial in trials)
-    verdict = f"Out of fold, the {PU_MEASURE} is: {ranks}."
-    best = best_of(trials)
-    ours = by_name.get(FOR_POSITIVES.name, best)
-    if best is not ours and best.merit.minus(ours.merit).low > 0:
-        verdict += f" The {best.name} ranks better than {ours.name} by more than chance."
-    return Comparison(
-        measure=PU_MEASURE,
-        methods=tuple(_line(trial, _gap_of_ranks(trial, trials[0])) for trial in trials),
-        left_out=left_out,
-        chosen=FOR_POSITIVES.name,
-        verdict=f"{verdict} {ONLY_RANKED}",
-        was_stopped=was_stopped,
-        baseline=trials[0].name,
-    )
-
-
-def _contestants(settings: Settings) -> dict[str, Any]:
-    """The estimators by name, the simplest first; two take unlabeled rows for negatives."""
-    ours = make_estimator(FOR_POSITIVES, settings).set_params(
-        unlabeled=-1, min_recall=None, confidence=None
-    )
-    machine = SVC(
-        C=settings.C,
-        kernel=settings.kernel or "rbf",
-        gamma="scale" if settings.gamma is None else settings.gamma,
-        class_weight="balanced",
-    )
-    logistic = LogisticRegression(C=settings.C, class_weight="balanced", max_iter=1000)
-    return {LOGISTIC: logistic, MACHINE: machine, FOR_POSITIVES.name: ours}
-
-
-def rank_in_folds(scores: np.ndarray, y: np.ndarray, folds: Sequence[np.ndarray]) -> Merit:
-    """Return the AUC of positives, y = 1, against the unlabeled rows of their fold."""
-    is_positive = (y == 1).astype(np.intp)
-    placement = np.empty(len(y))
-    for test in folds:
-        placement[test] = place_among_others(scores[test], is_positive[test])
-    return merit_of_placements(placement, is_positive, span=0.0, n_added=-1)
-
-
-def _gap_of_ranks(trial: MethodTrial, first: MethodTrial) -> Estimate:
-    """Return a difference of two AUCs, which is between -1 and 1."""
-    gap = trial.merit.minus(first.merit)
-    value = gap.value if abs(gap.value) > SAME_AUC else 0.0
-    return Estimate(value, max(gap.low, -1.0), min(gap.high, 1.0))
-
-
-# ---- all of it ----
 
 
 def compare_on(
@@ -341,12 +214,10 @@ def compare_on(
         find_method(name)
     views = training.views()
     if training.has_positives_only:
-        if others := [name for name in methods if name != FOR_POSITIVES.name]:
-            only = f"all labels of {training.target!r} are {training.classes.names[1]!r}"
-            remedy = "Leave `method` out, or label some other rows"
-            raise fault(training.name, f"{only}, and {others[0]!r} needs others", remedy)
-        settings = with_usual_kernel(settings, views.form(settings.view))
-        return compare_positives(training, views.form(), settings, most_unlabeled, tell)
+        only = f"all labels of {training.target!r} are {training.classes.names[1]!r}"
+        reason = f"{only}, and errors are counted on labels of both classes"
+        remedy = f"Label some other rows, or fit {FOR_POSITIVES.name}, which needs none"
+        raise fault(training.name, reason, remedy)
     try:
         bench = make_bench(
             views,
