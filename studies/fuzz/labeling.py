@@ -33,7 +33,7 @@ TARGETS = (
 OPTIONS = (
     ["--confidence", "0.5"], ["--confidence", "0.999999"], ["--confidence", "1"], ["--claim", "new rows"],
     ["--dont-know", "leave out"], ["--after", "c.json"], ["--after", "missing"], ["--positive", "ham"],
-    ["--positive", "no"], ["--unlabeled", "ham"], ["-n", "1"], ["-n", "1000000"], ["--format", "label-studio"],
+    ["--positive", "no"], ["--unlabeled", "ham"], ["-n", "1"], ["-n", "1000000"],
     ["--json"], ["--force"],
 )  # fmt: skip
 KEYS = "1212121212?luq\x7f\x03 9é\x1b"

@@ -536,87 +536,6 @@ def test_a_digest_of_a_file_that_is_not_there_is_an_error_with_its_name(tmp_path
         file_digest(tmp_path / "gone.csv")
 
 
-# ---- labeling tools ----
-
-
-def answered_by_label_studio(tasks, truth):
-    """What Label Studio exports after people answered: ids and times added, the third task
-    skipped.
-    """
-    for k, task in enumerate(tasks):
-        label = "?" if k == 1 else truth[task["data"]["row"] - 1]
-        result = {
-            "id": f"r{k}",
-            "from_name": "label",
-            "to_name": "cells",
-            "type": "choices",
-            "origin": "manual",
-        }
-        done = {"id": k, "completed_by": 1, "lead_time": 4.2, "was_cancelled": k == 2}
-        done["result"] = [] if k == 2 else [result | {"value": {"choices": [label]}}]
-        task |= {
-            "id": 100 + k,
-            "project": 3,
-            "predictions": [],
-            "drafts": [],
-            "annotations": [done],
-        }
-    return tasks
-
-
-WRONG_CHOICE = {"type": "choices", "value": {"choices": ["spma"]}}
-
-
-def test_a_batch_goes_to_label_studio_and_its_answers_come_back(mails, capsys):
-    folder, truth = mails
-    files = (
-        "certify",
-        "start",
-        folder / "spam.skops",
-        folder / "mails.csv",
-        "--state",
-        folder / "c.campaign",
-    )
-    batch = folder / "batch.json"
-    done = run_command(
-        capsys,
-        *files,
-        "--min-precision",
-        "0.8",
-        "--out",
-        batch,
-        "--format",
-        "label-studio",
-        "-n",
-        "12",
-    )
-    assert done.code == 0
-    assert "Set the project of Label Studio up with" in done.out
-    entries = json.loads(batch.read_text(encoding="utf-8"))
-    assert len(entries) == 12
-    assert "score" not in batch.read_text(encoding="utf-8")
-    assert not any(entry.get("annotations") for entry in entries)
-    answered = folder / "answered.json"
-    answered.write_text(json.dumps(answered_by_label_studio(entries, truth)), encoding="utf-8")
-    told = run_command(capsys, "certify", "tell", folder / "c.campaign", answered, "--json")
-    found = json.loads(told.out)
-    assert (found["n_new"], found["n_empty"]) == (11, 1)
-    campaign = load_campaign(folder / "c.campaign")
-    assert sorted(map(str, campaign.labels.values())).count("None") == 1
-    # out again, as answers, and into another campaign's file: nothing is new
-    export = ("certify", "export", folder / "c.campaign", "--out")
-    assert (
-        run_command(capsys, *export, folder / "answers.json", "--format", "label-studio").code == 0
-    )
-    again = json.loads(
-        run_command(
-            capsys, "certify", "tell", folder / "c.campaign", folder / "answers.json", "--json"
-        ).out
-    )
-    assert (again["n_new"], again["n_corrected"], again["n_empty"]) == (0, 0, 0)
-    assert load_campaign(folder / "c.campaign").labels == campaign.labels
-
-
 def test_answers_train_the_next_model(mails, capsys):
     folder, truth = mails
     start(capsys, folder)
@@ -641,29 +560,6 @@ def test_answers_train_the_next_model(mails, capsys):
         folder / "next.skops",
     )
     assert run_command(capsys, "fit", folder / "mails.csv", folder / "labels.csv", *words).code == 0
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("{", "this is not JSON"),
-        ("{}", "not a list of tasks"),
-        ('[{"data": {"text": "x"}}]', "entry 1 is not a task of Label Studio"),
-        ('[{"metadata": {"row": 1}, "responses": 3}]', "entry 1 is not a task of Label Studio"),
-        ('[{"data": {"row": "x"}, "annotations": []}]', "'x' is not a row number"),
-        (
-            json.dumps([{"data": {"row": 5}, "annotations": [{"result": [WRONG_CHOICE]}]}]),
-            "row 5: 'spma' is not a class",
-        ),
-    ],
-)
-def test_a_strange_export_is_refused_in_one_sentence(mails, capsys, content, said):
-    folder, _ = mails
-    start(capsys, folder)
-    (folder / "x.json").write_text(content)
-    done = run_command(capsys, "certify", "tell", folder / "c.campaign", folder / "x.json")
-    assert done.code == 2
-    assert said in done.err
 
 
 def test_answers_of_two_people_and_the_error_rate_of_a_campaign(mails, capsys):

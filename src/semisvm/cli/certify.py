@@ -4,6 +4,7 @@ certified.
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,6 @@ from semisvm.errors import counted
 
 if TYPE_CHECKING:
     from semisvm.campaign import Campaign
-    from semisvm.tables.batches import BatchFormat
 
 CERTIFY_EXAMPLES = (
     (
@@ -174,7 +174,6 @@ def certify_command() -> None:
 @target_options
 @shared.state_option
 @shared.out_option
-@shared.batch_format_option
 @shared.batch_size_option
 @shared.unlabeled_option
 @shared.force_option
@@ -184,7 +183,6 @@ def start_command(
     data: Path,
     state: Path,
     out: Path,
-    format: BatchFormat,
     n: int,
     after: tuple[Path, ...],
     unlabeled: str | None,
@@ -199,7 +197,7 @@ def start_command(
     """
     from semisvm.campaign.ledger import ledger_path
     from semisvm.disk import check_can_write
-    from semisvm.tables.batches import labeling_configuration, write_batch
+    from semisvm.tables.batches import write_batch
     from semisvm.tables.certify import keep_campaign, start_campaign
 
     inputs = [model, ledger_path(model), data, *after]
@@ -211,7 +209,7 @@ def start_command(
             model, data, unlabeled=unlabeled, after=after, tell=screen.tell, **asked
         )
         keep_campaign(campaign, state, force=force)
-        n_rows = write_batch(campaign, n, out, format=format, force=force)
+        n_rows = write_batch(campaign, n, out, force=force)
     if screen.as_json:
         written = {"state": str(state), "out": str(out) if n_rows else None, "rows": n_rows}
         screen.show(campaign.prices().as_dict() | written)
@@ -219,7 +217,7 @@ def start_command(
     say_begun(screen, campaign)
     if n_rows == 0:
         screen.say(f"There is nothing to ask. {campaign.verdict().reason}")
-    elif format == "csv":
+    else:
         screen.say(
             f"{counted(n_rows, 'row')} to label: {out} (fill in the column"
             f" {campaign.about['target']!r})"
@@ -227,10 +225,6 @@ def start_command(
         screen.say(
             f"Then: semisvm certify tell {shared.quoted(state)} {shared.quoted(out)} --out NEXT.csv"
         )
-    else:
-        setup = labeling_configuration(campaign.classes or [])
-        screen.say(f"Set the project of Label Studio up with:\n{setup}\n")
-        screen.say(f"{counted(n_rows, 'row')} to label: {out}")
 
 
 @certify_command.command("tell", short_help="Read answers and write the next rows to label.")
@@ -251,7 +245,6 @@ def start_command(
     metavar="NAME",
     help="Who is going to answer --out, where that is not --annotator.",
 )
-@shared.batch_format_option
 @moved_option
 @shared.batch_size_option
 @shared.force_option
@@ -262,7 +255,6 @@ def tell_command(
     out: Path | None,
     annotator: str | None,
     next_annotator: str | None,
-    format: BatchFormat,
     data: Path | None,
     n: int,
     force: bool,
@@ -271,14 +263,12 @@ def tell_command(
     """Read the filled-in files ANSWERS, and say what is proved; with --out, write the next rows to
     label.
 
-    ANSWERS are CSV files that the campaign wrote, or .json exports of Label Studio.
-
     An answer that differs from one given before is a correction: it is counted and shown.
     """
     from semisvm.tables.batches import read_answers, write_batch
 
     campaign = _open_campaign(state, out, force, data, answers)
-    read = [read_answers(campaign, path, annotator) for path in answers]
+    counts = sum((read_answers(campaign, path, annotator) for path in answers), Counter[str]())
     campaign.save(state)
     n_rows = 0
     next_steps = []
@@ -288,7 +278,6 @@ def tell_command(
             n,
             out,
             data=data,
-            format=format,
             annotator=next_annotator or annotator,
             force=force,
         )
@@ -298,11 +287,8 @@ def tell_command(
             else "There is nothing left to ask."
         )
     verdict = campaign.verdict()
-    counts = {
-        name: sum(getattr(answer, name) for answer in read)
-        for name in ("n_new", "n_corrected", "n_empty")
-    }
-    values = verdict.as_dict() | counts | {"out": str(out) if n_rows else None, "rows": n_rows}
+    values = verdict.as_dict() | {"out": str(out) if n_rows else None, "rows": n_rows}
+    values |= {name: counts[name] for name in ("n_new", "n_corrected", "n_empty")}
     said = [counted(counts["n_new"], "new answer")]
     said += [f"{counts['n_corrected']} corrected"] if counts["n_corrected"] else []
     said += [f"{counts['n_empty']} left empty, still open"] if counts["n_empty"] else []
@@ -349,23 +335,18 @@ def show_command(state: Path, report: Path | None, force: bool, screen: Screen) 
 @certify_command.command("export", short_help="Write the answered rows with their labels.")
 @shared.state_argument
 @shared.out_option
-@shared.batch_format_option
 @moved_option
 @shared.force_option
 @screen_option
-def export_command(
-    state: Path, out: Path, format: BatchFormat, data: Path | None, force: bool, screen: Screen
-) -> None:
-    """Write the answered rows with their labels: a CSV file to fit the next model with, or JSON for
-    a labeling tool.
+def export_command(state: Path, out: Path, data: Path | None, force: bool, screen: Screen) -> None:
+    """Write the answered rows with their labels: a CSV file to fit the next model with.
 
-    In the CSV file the rows are marked as drawn "by campaign": fit trains on them and measures
-    nothing on them.
+    The rows are marked as drawn "by campaign": fit trains on them and measures nothing on them.
     """
     from semisvm.tables.batches import write_answers
 
     campaign = _open_campaign(state, out, force, data)
-    n_rows = write_answers(campaign, out, data=data, format=format, force=force)
+    n_rows = write_answers(campaign, out, data=data, force=force)
     said = "Nothing is answered yet."
     if n_rows:
         said = f"{counted(n_rows, 'row')} with their labels: {out}"

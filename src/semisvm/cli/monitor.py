@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from semisvm.cli import options as shared
 from semisvm.cli.screen import Screen, screen_option
 from semisvm.errors import counted
-
-if TYPE_CHECKING:
-    from semisvm.tables.batches import BatchFormat
 
 MONITOR_EXAMPLES = (
     "semisvm monitor draw spam-certified.skops june.csv --state spam.monitor --out june-20.csv",
@@ -42,7 +39,6 @@ def monitor_command() -> None:
 @shared.min_precision_option
 @shared.min_recall_option
 @click.option("--risk", type=shared.SHARE, help="Of a false alarm.  [default: 0.05]")
-@shared.batch_format_option
 @shared.batch_size_option
 @shared.unlabeled_option
 @shared.force_option
@@ -53,7 +49,6 @@ def draw_command(
     state: Path,
     out: Path,
     positive: str | None,
-    format: BatchFormat,
     n: int,
     unlabeled: str | None,
     force: bool,
@@ -75,7 +70,7 @@ def draw_command(
     with screen.working():
         monitor = open_monitor(model, state, positive=positive, **given)
         moved = draw_batch(
-            monitor, data, n, out, unlabeled=unlabeled, format=format, force=force, tell=screen.tell
+            monitor, data, n, out, unlabeled=unlabeled, force=force, tell=screen.tell
         )
         monitor.save(state)
     verdict = monitor.verdict()

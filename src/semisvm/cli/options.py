@@ -90,12 +90,6 @@ state_option = click.option(
     "--state", required=True, type=FILE, help="Where it is kept between commands."
 )
 out_option = click.option("--out", required=True, type=FILE, help="The file to write.")
-batch_format_option = click.option(
-    "--format",
-    type=click.Choice(["csv", "label-studio"]),
-    default="csv",
-    help="Of --out: a CSV file, or JSON for Label Studio.",
-)
 batch_size_option = click.option(
     "-n", "n", type=click.IntRange(min=1), default=20, help="Rows to ask for."
 )

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,12 +31,11 @@ from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import Model, is_unlabeled
 from semisvm.tables.operating import at_the_line, undo_beyond
 
-ROW_COLUMNS = (
-    "row",
-    "row_number",
-    "semisvm_row",
-    "semisvm_row_number",
-)  # the first that the data do not have
+if TYPE_CHECKING:
+    import pandas
+
+# the column of the rows' numbers: the first that the data do not have
+ROW_COLUMNS = ("row", "row_number", "semisvm_row", "semisvm_row_number")
 
 
 def start_campaign(
@@ -297,23 +296,21 @@ def file_rows(campaign: Campaign) -> np.ndarray:
     return np.flatnonzero(np.unpackbits(packed, count=rows["n"]))
 
 
-def read_cells(model: Model, data: str | Path, numbers: np.ndarray) -> list[dict[str, Any]]:
-    """Return {column: cell} of some rows of a file, as written and without the label.
+def read_cells(model: Model, data: str | Path, numbers: np.ndarray) -> pandas.DataFrame:
+    """Return some rows of a file, by their places from 0, in any order, without the label."""
+    import pandas
 
-    `numbers` are places in the file, from 0, in any order.
-    """
     rows = model.open(data)
-    cells: dict[int, dict[str, Any]] = {}
     wanted = np.unique(numbers)
+    parts: list[pandas.DataFrame] = []
     for chunk in rows.chunks():
         low, high = np.searchsorted(wanted, [chunk.start, chunk.start + len(chunk)])
-        features = chunk.frame.drop(columns=model.target, errors="ignore")
         places = wanted[low:high]
-        records = features.iloc[places - chunk.start].to_dict("records")
-        cells |= dict(zip(places.tolist(), records, strict=True))
-        if len(cells) == len(wanted):
+        features = chunk.frame.drop(columns=model.target, errors="ignore")
+        parts.append(features.iloc[places - chunk.start].set_axis(places))
+        if high == len(wanted):
             break
-    return [cells[number] for number in numbers.tolist()]
+    return pandas.concat(parts).loc[numbers]
 
 
 def require_data(campaign: Campaign, path: str | Path) -> None:

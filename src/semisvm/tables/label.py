@@ -194,8 +194,8 @@ def open_session(
     numbers = file_rows(campaign)
 
     def read(places: Sequence[int]) -> list[dict[str, Any]]:
-        rows = read_cells(model, data, numbers[list(places)])
-        return [{name: plain_cell(cell) for name, cell in row.items()} for row in rows]
+        frame = read_cells(model, data, numbers[list(places)])
+        return [_cells_of(frame, i) for i in range(len(frame))]
 
     return LabelSession(
         campaign,

@@ -10,7 +10,7 @@ import numpy as np
 
 from semisvm.campaign import Monitor
 from semisvm.errors import fault
-from semisvm.tables.batches import AnyPath, BatchFormat, read_label_file, write_label_file
+from semisvm.tables.batches import AnyPath, read_label_file, write_label_file
 from semisvm.tables.certify import (
     ROW_COLUMNS,
     find_positive,
@@ -81,7 +81,6 @@ def draw_batch(
     out: AnyPath,
     *,
     unlabeled: str | None = None,
-    format: BatchFormat = "csv",
     force: bool = False,
     tell: Tell = say_nothing,
 ) -> list[str]:
@@ -108,9 +107,8 @@ def draw_batch(
     )
     if drawn:
         shuffled = random.SystemRandom().sample(places.tolist(), len(places))
-        write_label_file(
-            model, data, dict.fromkeys(shuffled, ""), out, row_column, format=format, force=force
-        )
+        labels = dict.fromkeys(shuffled, "")
+        write_label_file(model, data, labels, out, row_column, force=force)
     return moved
 
 
