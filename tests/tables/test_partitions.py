@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from folder_tables import mixed_table, write_parts
-from semisvm.columns.encoder import TableEncoder
 from semisvm.errors import DataError
 from semisvm.tables import folders
 from semisvm.tables.fit_folder import read_folder
@@ -47,43 +46,6 @@ def test_a_sample_of_a_large_folder_gives_its_columns_and_nearly_its_encoder(tmp
         scale, offset = np.polyfit(exact[:, k], estimate[:, k], 1)
         assert abs(scale - 1) < 5 / np.sqrt(900)
         assert abs(offset) < 5 / np.sqrt(900)
-
-
-@pytest.mark.parametrize("form", ["parquet", "csv"])
-def test_rows_without_any_value_are_left_out_of_a_folder_as_of_a_file(tmp_path, form):
-    frame = mixed_table(400)[0].drop(columns="constant")
-    nothing = pd.DataFrame(None, index=range(3), columns=frame.columns).astype(frame.dtypes)
-    only_dropped = nothing[:1].assign(customer_id=7.0)
-    frame = pd.concat(
-        [frame[:50], nothing, frame[50:270], only_dropped, frame[270:]], ignore_index=True
-    )
-    folder = write_parts(frame, tmp_path / "t", 3, form)
-    write_parts(nothing, tmp_path / "empty", 1, form).joinpath(f"part-000.{form}").rename(
-        folder / f"b.{form}"
-    )
-    whole = read_training(
-        [folder / f"part-{number:03d}.{form}" for number in range(3)], "kind", drop=["customer_id"]
-    )
-    found = read_folder(folder, "kind", drop=["customer_id"])
-    assert (found.n_rows, found.notes[0]) == (400, "Left out: 7 rows without any value.")
-    assert (len(whole.codes), whole.notes[0]) == (400, "Left out: 4 rows without any value.")
-    expected = TableEncoder(whole.columns).fit(whole.rows).transform(whole.rows)
-    encoder = found.views().encoder()
-    rows = found.pool.rows(encoder)
-    assert rows.codes.tolist() == whole.codes.tolist()
-    parts = [X for file in found.pool.files for X, _ in found.pool.parts(file, encoder)]
-    assert abs(expected - np.vstack(parts)).max() < 1e-5
-    codes = [
-        found.pool.codes(file, height)
-        for file, height in zip(found.pool.files, found.pool.heights, strict=True)
-    ]
-    assert np.concatenate(codes).tolist() == whole.codes.tolist()
-
-
-def test_a_folder_of_rows_without_any_value_is_refused(tmp_path):
-    folder = write_parts(pd.DataFrame({"a": [None] * 5, "kind": None}), tmp_path / "t", 2, "csv")
-    with pytest.raises(DataError, match="none of its rows has a label or a feature"):
-        read_folder(folder, "kind")
 
 
 def test_a_sample_is_random_and_depends_on_the_rows_alone(tmp_path):

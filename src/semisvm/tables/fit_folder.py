@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 
 from semisvm.columns.encoder import TableEncoder
-from semisvm.errors import DataError, RowsLostError, counted, fault
+from semisvm.errors import DataError, RowsLostError, counted
 from semisvm.estimators import Method, find_method
 from semisvm.tables.classes import one_spelling, settle_classes
 from semisvm.tables.fit import AUTO, Stages, fit_model
 from semisvm.tables.folders import (
+    LABEL,
     Survey,
     SurveyPlan,
     kinds_of_columns,
@@ -53,7 +54,7 @@ from semisvm.tables.read_training import (
     printable_name,
     settle_features,
 )
-from semisvm.tables.training import RowForms, Training, find_ways, say_blank, say_chosen
+from semisvm.tables.training import RowForms, Training, find_ways, say_chosen
 
 MOST_LABELED_KEPT = 20_000
 MOST_UNLABELED_KEPT = 10_000
@@ -63,14 +64,6 @@ SQUARED = (
     "Text in a folder is learned with the squared hinge loss: the hinge would take too many passes"
     " over the rows."
 )
-
-
-class FolderForms(RowForms):
-    """The sampled rows of a folder, in the standard view only, which keeps passes short."""
-
-    def candidates(self) -> list[str]:
-        """Return nothing: the standard view is the only one."""
-        return []
 
 
 @dataclass(kw_only=True)
@@ -100,8 +93,8 @@ class FolderTraining(Training):
         return dict(zip(self.classes.names, self.counts.astype(int).tolist(), strict=True))
 
     def views(self) -> RowForms:
-        """Return the sampled rows in the form that all rows have."""
-        return FolderForms(self.rows)
+        """Return the sampled rows, in the standard view only, which keeps passes short."""
+        return RowForms(self.rows, tries_others=False)
 
 
 def read_folder(
@@ -140,16 +133,12 @@ def read_folder(
     survey: Survey = workers.gather(
         survey_file, files, plan, tell=tell, what="Looking through the files"
     )
-    files = [file for file in files if survey.n_rows.get(file.name)]
-    if not files:
-        raise fault(path, "none of its rows has a label or a feature", "Give a folder with rows")
     same = one_spelling(survey.labels, path, target, spelling)
     labels = Counter({"": survey.n_rows.total() - survey.n_labeled})
     for text, n in survey.labels.items():
         labels[same.get(text, text)] += n
-    frame, texts = survey.in_order([file.name for file in files])
-    frame = with_kinds(frame, kinds)
-    texts = [same.get(text, text) for text in texts]
+    frame = with_kinds(survey.sample, kinds)
+    texts = [same.get(text, text) for text in frame[LABEL]]
     ways, at_random = find_ways(path, frame, may_say, must_be=drawn is not None)
     classes = settle_classes(
         labels,
@@ -170,9 +159,7 @@ def read_folder(
             " count as unlabeled."
         )
     codes = classes.codes_of(texts)
-    notes = say_blank(sum(map(len, survey.blank.values())))
-    if at_random is not None:
-        notes += say_chosen(codes, at_random, survey.n_labeled)
+    notes = [] if at_random is None else say_chosen(codes, at_random, survey.n_labeled)
     del labels[""]
     codes_of_labels = classes.codes_of(list(labels))
     heights = [survey.n_rows[file.name] for file in files]
@@ -186,7 +173,7 @@ def read_folder(
         **about | {"notes": notes + about["notes"]},
         counts=np.bincount(codes_of_labels, list(labels.values()), len(classes.names)),
         n_rows=sum(heights),
-        pool=Pool(files, heights, classes, target, unlabeled, same, survey.blank),
+        pool=Pool(files, heights, classes, target, unlabeled, same),
         workers=workers,
     )
 

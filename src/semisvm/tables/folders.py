@@ -18,7 +18,7 @@ import hashlib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -182,14 +182,13 @@ def folder_digest(path: Path) -> str:
 
 # ---- the survey ----
 
+KEY, LABEL = 0, 1  # columns of a sample beside the features, whose names are text
+
 
 @dataclass(frozen=True)
 class SurveyPlan:
     """What to look for: the target and the mark of unlabeled rows, the features, sizes of the
-    samples.
-
-    `optional` are columns that not all files need to have; where one is missing, its cells are
-    empty.
+    samples. `optional` columns are empty in files that do not have them.
     """
 
     target: str
@@ -202,22 +201,15 @@ class SurveyPlan:
 
 @dataclass
 class Survey:
-    """What one pass finds of some files.
-
-    n_rows   {file: rows that have a label or any feature}
-    blank    {file: the numbers of its other rows, from 0}
-    labels   how many rows have each label
-    sample   the features of the rows with the smallest keys
-    about    per row of the sample its key, its place (file, row), and its label as text, "" for
-             none
+    """What one pass finds of some files: {file: rows}, how many rows have each label, files
+    without the target, and the rows with the smallest keys, in the order of the files: their
+    features, their `KEY`, and their `LABEL` as text, "" for none.
     """
 
     plan: SurveyPlan
     n_rows: Counter[str]
-    blank: dict[str, np.ndarray]
     labels: Counter[str]
     sample: pandas.DataFrame
-    about: pandas.DataFrame
     n_without_target: int = 0
 
     @property
@@ -225,46 +217,27 @@ class Survey:
         return self.labels.total()
 
     def merged(self, other: Survey) -> Survey:
-        """Return what was found of both."""
-        import pandas
-
+        """Return what was found of both, of which the other has the later rows."""
         labels = self.labels + other.labels
         if len(labels) > MOST_LABELS_COUNTED:
             labels = Counter(dict(labels.most_common(MOST_LABELS_COUNTED // 2)))
-        blank = dict(self.blank)
-        for name, rows in other.blank.items():
-            blank[name] = np.concatenate([blank[name], rows]) if name in blank else rows
-        parts = [part for part in (self, other) if len(part.about)] or [self]
         return Survey(
             self.plan,
             self.n_rows + other.n_rows,
-            blank,
             labels,
-            join_frames([part.sample for part in parts]),
-            pandas.concat([part.about for part in parts], ignore_index=True),
+            _smallest_keys(join_frames([self.sample, other.sample]), self.plan),
             self.n_without_target + other.n_without_target,
-        ).within_size()
+        )
 
-    def within_size(self) -> Survey:
-        """Keep the rows with the smallest keys, as many as the plan says."""
-        key = self.about["key"].to_numpy()
-        is_labeled = (self.about["text"] != "").to_numpy()
-        kept = []
-        for rows, most in (
-            (np.flatnonzero(is_labeled), self.plan.most_labeled),
-            (np.flatnonzero(~is_labeled), self.plan.most_unlabeled),
-        ):
-            kept.append(rows[np.argsort(key[rows], kind="stable")[:most]])
-        order = np.sort(np.concatenate(kept))
-        sample = self.sample.iloc[order].reset_index(drop=True)
-        return replace(self, sample=sample, about=self.about.iloc[order].reset_index(drop=True))
 
-    def in_order(self, files: Sequence[str]) -> tuple[pandas.DataFrame, list[str]]:
-        """Return the sampled rows and their labels as text, in the order of the files."""
-        number = {name: place for place, name in enumerate(files)}
-        order = np.lexsort((self.about["row"], self.about["file"].map(number)))
-        sample = self.sample.iloc[order].reset_index(drop=True)
-        return sample, self.about["text"].iloc[order].tolist()
+def _smallest_keys(sample: pandas.DataFrame, plan: SurveyPlan) -> pandas.DataFrame:
+    """Keep as many labeled and unlabeled rows as the plan says, in their order."""
+    is_labeled = sample[LABEL] != ""
+    kept = [
+        sample.loc[rows, KEY].nsmallest(most).index
+        for rows, most in ((is_labeled, plan.most_labeled), (~is_labeled, plan.most_unlabeled))
+    ]
+    return sample.loc[kept[0].append(kept[1]).sort_values()].reset_index(drop=True)
 
 
 def survey_file(path: Path, plan: SurveyPlan) -> Survey:
@@ -280,23 +253,13 @@ def _survey_chunk(path: Path, chunk: Chunk, plan: SurveyPlan) -> Survey:
     import pandas
 
     empty = pandas.Series(None, index=chunk.frame.index, dtype=text_type())
-    absent = [name for name in plan.optional if name not in chunk.frame.columns]
-    frame = chunk.frame.assign(**dict.fromkeys(absent, empty))
-    texts = np.array(texts_of_labels(frame, plan.target, plan.unlabeled), dtype=object)
-    features = frame[list(plan.names)]
-    has_value = features[[name for name in plan.names if name not in plan.optional]].notna()
-    is_blank = (texts == "") & ~has_value.any(axis=1).to_numpy()
-    numbers = np.arange(chunk.start, chunk.start + len(frame))
-    key = _row_keys(path.name, chunk.start, len(frame))
-    about = pandas.DataFrame({"key": key, "file": path.name, "row": numbers, "text": texts})
-    return Survey(
-        plan,
-        n_rows=Counter({path.name: int((~is_blank).sum())}),
-        blank={path.name: numbers[is_blank]},
-        labels=Counter(filter(None, texts)),
-        sample=features[~is_blank].reset_index(drop=True),
-        about=about[~is_blank].reset_index(drop=True),
-    ).within_size()
+    absent = {name: empty for name in plan.optional if name not in chunk.frame.columns}
+    texts = texts_of_labels(chunk.frame, plan.target, plan.unlabeled)
+    sample = chunk.frame.assign(**absent)[list(plan.names)].copy()
+    sample[KEY] = _row_keys(path.name, chunk.start, len(chunk))
+    sample[LABEL] = texts
+    labels = Counter(filter(None, texts))
+    return Survey(plan, Counter({path.name: len(chunk)}), labels, _smallest_keys(sample, plan))
 
 
 def texts_of_labels(frame: pandas.DataFrame, target: str, unlabeled: str | None) -> list[str]:
@@ -307,14 +270,9 @@ def texts_of_labels(frame: pandas.DataFrame, target: str, unlabeled: str | None)
 
 
 def _row_keys(name: str, start: int, n: int) -> np.ndarray:
-    """A random-looking number per row, the same wherever the file is read (splitmix64)."""
-    seed = int.from_bytes(
-        hashlib.blake2b(name.encode(errors="surrogateescape"), digest_size=8).digest(), "big"
-    )
-    with np.errstate(over="ignore"):
-        x = np.arange(start + 1, start + n + 1, dtype=np.uint64) * np.uint64(
-            0x9E3779B97F4A7C15
-        ) + np.uint64(seed)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    """Return a random-looking number per row, the same wherever the file is read."""
+    from pandas.util import hash_array
+
+    digest = hashlib.blake2b(name.encode(errors="surrogateescape"), digest_size=8).digest()
+    numbers = np.arange(start, start + n, dtype=np.uint64)
+    return hash_array(numbers + np.frombuffer(digest, dtype=np.uint64))

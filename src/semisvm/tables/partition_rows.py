@@ -192,11 +192,8 @@ def stays_sparse(encoder: TableEncoder) -> bool:
 
 @dataclass(frozen=True)
 class Pool:
-    """All rows of a folder, file by file, on any machine.
-
-    heights   the numbers of rows in the files, without the blank ones
-    same      what some labels are to be replaced by
-    blank     {file: rows to leave out} (`Survey`)
+    """All rows of a folder, file by file, on any machine: files with their numbers of rows, and
+    what some labels are to be replaced by.
     """
 
     files: list[Path]
@@ -205,7 +202,6 @@ class Pool:
     target: str
     unlabeled: str | None
     same: dict[str, str]
-    blank: dict[str, np.ndarray]
 
     def rows(
         self,
@@ -238,10 +234,8 @@ class Pool:
             except CellError as error:
                 place = chunk.start + error.row
                 raise reader.fault_at(place, error.reason, error.remedy) from None
-            numbers = np.arange(chunk.start, chunk.start + len(chunk))
-            kept = ~np.isin(numbers, self.blank[file.name])
             X = X if stays_sparse(encoder) else as_dense(X)
-            yield X[kept].astype(np.float32), self._codes_in(chunk.frame)[kept]
+            yield X.astype(np.float32), self._codes_in(chunk.frame)
 
     def features(self, file: Path, encoder: TableEncoder) -> Any:
         """A task: all rows of a file."""
@@ -253,8 +247,7 @@ class Pool:
         if self.target not in reader.names:
             return np.full(n_rows, -1, dtype=np.int8)
         chunks = reader.chunks(frozenset([self.target]))
-        codes = np.concatenate([self._codes_in(chunk.frame) for chunk in chunks])
-        return np.delete(codes, self.blank[file.name])
+        return np.concatenate([self._codes_in(chunk.frame) for chunk in chunks])
 
     def _codes_in(self, frame: Any) -> np.ndarray:
         """Return the class code of each row, -1 where it has no label."""

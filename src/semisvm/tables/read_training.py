@@ -25,7 +25,7 @@ from semisvm.errors import DataError, counted, fault
 from semisvm.tables.classes import label_texts, one_spelling, settle_classes, unmark
 from semisvm.tables.folders import join_frames
 from semisvm.tables.read import RowReader, open_rows
-from semisvm.tables.training import DRAWN_COLUMNS, Training, find_ways, say_blank, say_chosen
+from semisvm.tables.training import DRAWN_COLUMNS, Training, find_ways, say_chosen
 
 
 def read_training(
@@ -92,7 +92,8 @@ def read_training(
     codes = classes.codes_of(texts)
     features = frame.drop(columns=list(drop), errors="ignore")
     is_blank = (codes < 0) & features.isna().all(axis=1).to_numpy()
-    notes = say_blank(int(is_blank.sum()))
+    n_blank = counted(int(is_blank.sum()), "row")
+    notes = [f"Left out: {n_blank} without any value."] if is_blank.any() else []
     is_left_out = is_blank
     if len(parts) > 1:
         keys = pandas.util.hash_pandas_object(frame, index=False).to_numpy()

@@ -162,8 +162,9 @@ class RowForms:
     encoded in one of several views.
     """
 
-    def __init__(self, rows: Any):
+    def __init__(self, rows: Any, tries_others: bool = True):
         self.rows = rows
+        self.tries_others = tries_others  # whether views besides the standard one are tried
         self._encoders: dict[str, Encoder] = {}
         self._forms: dict[str, Any] = {}
         self._kept: np.ndarray | None = None
@@ -173,7 +174,7 @@ class RowForms:
 
     def take(self, rows: np.ndarray) -> RowForms:
         """Return some of the rows; forms are shared."""
-        part = type(self)(self.rows)
+        part = RowForms(self.rows, self.tries_others)
         part._encoders = self._encoders
         part._forms = self._forms
         part._kept = rows if self._kept is None else self._kept[rows]
@@ -184,7 +185,7 @@ class RowForms:
         alone: a bound on the time that views take which are only tried.
         """
         places = rows if self._kept is None else self._kept[rows]
-        part = type(self)(take_rows(self.rows, places))
+        part = RowForms(take_rows(self.rows, places), self.tries_others)
         part._encoders = {STANDARD: self.encoder()}
         part._forms = {STANDARD: take_rows(self._forms[STANDARD], places)}
         return part
@@ -228,6 +229,8 @@ class RowForms:
 
     def candidates(self) -> list[str]:
         """Return the views that may be better than the standard one for these rows."""
+        if not self.tries_others:
+            return []
         if not isinstance(self.rows, Columns):
             X = self.form()
             return [] if is_sparse_matrix(X) or not _is_skewed(X) else [QUANTILES]
@@ -299,11 +302,6 @@ def find_ways(
             if at_random is not None:
                 return name, at_random
     return None, None
-
-
-def say_blank(n_blank: int) -> list[str]:
-    """Say how many rows have neither a label nor a feature."""
-    return [f"Left out: {counted(n_blank, 'row')} without any value."] if n_blank else []
 
 
 def say_chosen(codes: np.ndarray, at_random: np.ndarray, n_labeled: int | None = None) -> list[str]:
