@@ -22,13 +22,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from semisvm.campaign.record import first_price
 from semisvm.decision import Evidence, OperatingPoint
-from semisvm.decision.audit import changed_by_unlabeled
+from semisvm.decision.audit import Audit, changed_by_unlabeled
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import DataError, counted
 from semisvm.estimators import METHODS, Method, find_method
@@ -406,6 +406,19 @@ def may_certify(check: FairSampleCheck | None, settings: Settings) -> tuple[bool
 # ---- what the model gives ----
 
 
+class ClassResult(NamedTuple):
+    """What is known of one class: its operating point, its audit, and the scores of labeled and of
+    unlabeled rows, measured from the threshold.
+    """
+
+    name: str
+    point: OperatingPoint
+    audit: Audit
+    scores: np.ndarray
+    sign: np.ndarray
+    pool: np.ndarray
+
+
 def sets_own_threshold(method: Method, estimator: Any, settings: Settings) -> bool:
     """Whether a fitted estimator brings its own operating points and audit."""
     return sets_thresholds(method, settings) and hasattr(estimator, "audits_")
@@ -424,7 +437,8 @@ def measure_model(
     estimator takes them.
     """
     method = find_method(model.method)
-    pool = None
+    classes = training.classes.names
+    pool: np.ndarray = np.empty((0, len(classes)) if len(classes) > 2 else 0)
     if training.n_unlabeled:
         unlabeled = draw_rows(np.flatnonzero(training.codes < 0), MOST_SCORES, settings.seed)
         known = getattr(model.estimator, "_unlabeled_scores", None)
@@ -433,28 +447,103 @@ def measure_model(
         else:
             pool = known[unlabeled]
     notes: list[str] = []
+    results: list[ClassResult] = []
+    threshold = 0.0
     if sets_own_threshold(method, model.estimator, settings):
-        model = _with_own_points(model, pool, training.n_unlabeled, settings.seed)
-        audits = model.summary.audits.values()
+        results = _own_results(model.estimator, pool)
+        audits = (result.audit for result in results)
         if training.n_unlabeled and not any(map(changed_by_unlabeled, audits)):
             notes.append(UNUSED)
     elif held_out is not None:
-        notes += held_out[0].complaints
-        model = _with_held_out_points(model, *held_out, training, pool, settings)
-    summary = model.summary
-    if len(summary.classes) > 2 and method.sets_threshold and settings.has_target:
+        trial, baseline = held_out
+        notes += trial.complaints
+        if len(classes) == 2:
+            threshold = trial.points[classes[1]].threshold
+            if np.std(trial.scores) <= ROUNDING * np.abs(trial.scores).max():
+                notes.insert(0, SAME_SCORES)
+        results = _held_out_results(trial, baseline, training, pool, settings, threshold)
+    probability = None
+    chances = {}
+    for name, point, _, scores, sign, _ in results:
+        is_estimate = point.level == Evidence.CROSS_FITTED and SAME_SCORES not in notes
+        if len(classes) == 2 and is_estimate:
+            probability = fit_probability(scores, sign)
+            if point.reached:
+                chances[name] = chance_kept(scores, sign, point.target, settings.seed)
+    summary = replace(
+        model.summary,
+        operating_points={result.name: at_the_line(result.point) for result in results},
+        audits={result.name: result.audit for result in results},
+        scores={
+            name: sample_scores(scores, sign, point.level, of_pool, training.n_unlabeled)
+            for name, point, _, scores, sign, of_pool in results
+        },
+        chances={name: chance for name, chance in chances.items() if chance is not None},
+    )
+    if len(classes) > 2 and method.sets_threshold and settings.has_target:
         notes.append(ABOVE)
     notes += say_weights(model.estimator)
     notes += _say_form(method, model.estimator, training, X)
     notes += [
-        point.reason
-        for point in summary.operating_points.values()
-        if not point.reached and point.reason
+        result.point.reason
+        for result in results
+        if not result.point.reached and result.point.reason
     ]
     # The scores of one of several classes that have thresholds of their own are no leads.
-    if len(summary.classes) == 2 or not method.sets_threshold:
+    if len(classes) == 2 or not method.sets_threshold:
         notes += _advise_campaign(summary)
-    return replace(model, summary=replace(summary, notes=summary.notes + tuple(notes)))
+    summary = replace(summary, notes=summary.notes + tuple(notes))
+    return replace(model, summary=summary, threshold=threshold, probability=probability)
+
+
+def _own_results(estimator: Any, pool: np.ndarray) -> list[ClassResult]:
+    """Return the results of an estimator that sets its own thresholds."""
+    columns = pool[:, None] if pool.ndim == 1 else pool
+    return [
+        ClassResult(
+            name,
+            point,
+            estimator.audits_[name],
+            scores_beyond(estimator.calibration_scores_[name], point.threshold),
+            estimator.calibration_sign_[name],
+            columns[:, k],
+        )
+        for k, (name, point) in enumerate(estimator.operating_points_.items())
+        if point is not None
+    ]
+
+
+def _held_out_results(
+    trial: MethodTrial,
+    baseline: MethodTrial,
+    training: Training,
+    pool: np.ndarray,
+    settings: Settings,
+    threshold: float,
+) -> list[ClassResult]:
+    """Return the results of thresholds that are set on out-of-fold scores."""
+    classes = training.classes.names
+    codes = training.codes[training.measures]
+    audits = audit_steps(
+        baseline.scores,
+        codes,
+        trial.points,
+        settings,
+        classes,
+        uses_unlabeled=trial.name != BASELINE,
+    )
+    columns = lead_per_class(pool)
+    return [
+        ClassResult(
+            name,
+            trial.points[name],
+            audits[name],
+            scores_beyond(scores, threshold),
+            sign,
+            scores_beyond(columns[:, k], threshold),
+        )
+        for k, (name, scores, sign) in enumerate(scores_per_class(trial.scores, codes, classes))
+    ]
 
 
 def measure_positives_only(model: Model, X: Any, training: Training, seed: int = 0) -> Model:
@@ -479,10 +568,8 @@ def measure_positives_only(model: Model, X: Any, training: Training, seed: int =
 
 def _say_form(method: Method, estimator: Any, training: Training, X: Any) -> list[str]:
     """Say it where a linear machine has so many rows that its primal form is solved."""
-    if (
-        getattr(estimator, "solver", None) != "auto"
-        or getattr(estimator, "kernel", None) != "linear"
-    ):
+    known = getattr(estimator, "solver", None), getattr(estimator, "kernel", None)
+    if known != ("auto", "linear"):
         return []
     n_rows = training.n_labeled if method.name == BASELINE else X.shape[0]
     form, why = choose_solver(n_rows, X.shape[1], is_sparse=is_sparse_matrix(X))
@@ -493,8 +580,8 @@ def _advise_campaign(summary: FitSummary) -> list[str]:
     """Say what a promise would take, where a target was asked for and none is given."""
     sentences = []
     for name, point in summary.operating_points.items():
-        sample = summary.scores.get(name)
-        if sample is None or not point.target.is_constrained or point.status == "certified":
+        sample = summary.scores[name]
+        if not point.target.is_constrained or point.status == "certified":
             continue
         if not sample.unlabeled or len(set(sample.sign)) < 2:
             continue
@@ -506,91 +593,6 @@ def _advise_campaign(summary: FitSummary) -> list[str]:
             NO_CERTIFICATE.format(target) if n is None else CAMPAIGN_PRICE.format(target, f"{n:,}")
         )
     return sentences
-
-
-def _with_own_points(model: Model, pool: np.ndarray | None, n_unlabeled: int, seed: int) -> Model:
-    """The model of an estimator that sets its own threshold."""
-    estimator = model.estimator
-    points = {}
-    audits = {}
-    samples = {}
-    chances: dict[str, float] = {}
-    probability = None
-    for k, (name, point) in enumerate(estimator.operating_points_.items()):
-        if point is None:
-            continue
-        points[name] = at_the_line(point)
-        audits[name] = estimator.audits_[name]
-        of_pool = np.empty(0) if pool is None else pool if pool.ndim == 1 else pool[:, k]
-        shown = scores_beyond(estimator.calibration_scores_[name], point.threshold)
-        sign = estimator.calibration_sign_[name]
-        samples[name] = sample_scores(shown, sign, point.level, of_pool, n_unlabeled)
-        if point.level == Evidence.CROSS_FITTED and len(estimator.classes_) == 2:
-            probability = fit_probability(shown, sign)
-            chances |= _chance(points[name], name, shown, sign, seed)
-    summary = replace(
-        model.summary, operating_points=points, audits=audits, scores=samples, chances=chances
-    )
-    return replace(model, summary=summary, probability=probability)
-
-
-def _with_held_out_points(
-    model: Model,
-    trial: MethodTrial,
-    baseline: MethodTrial,
-    training: Training,
-    pool: np.ndarray | None,
-    settings: Settings,
-) -> Model:
-    """The model with thresholds that are set on out-of-fold scores."""
-    classes = training.classes.names
-    codes = training.codes[training.measures]
-    points = {name: at_the_line(point) for name, point in trial.points.items()}
-    threshold = trial.points[classes[1]].threshold if len(classes) == 2 else 0.0
-    columns = None if pool is None else lead_per_class(pool)
-    samples = {}
-    chances = {}
-    probability = None
-    notes = model.summary.notes
-    for k, (name, scores, sign) in enumerate(scores_per_class(trial.scores, codes, classes)):
-        unlabeled = np.empty(0) if columns is None else columns[:, k]
-        if len(classes) == 2:
-            is_constant = np.std(scores) <= ROUNDING * np.abs(scores).max()
-            scores = scores_beyond(scores, threshold)
-            unlabeled = scores_beyond(unlabeled, threshold)
-            if is_constant:
-                notes += (SAME_SCORES,)
-            else:
-                probability = fit_probability(scores, sign)
-                chances = _chance(points[name], name, scores, sign, settings.seed)
-        samples[name] = sample_scores(
-            scores, sign, trial.points[name].level, unlabeled, training.n_unlabeled
-        )
-    audits = audit_steps(
-        baseline.scores,
-        codes,
-        trial.points,
-        settings,
-        classes,
-        uses_unlabeled=trial.name != BASELINE,
-    )
-    summary = replace(
-        model.summary,
-        operating_points=points,
-        audits=audits,
-        scores=samples,
-        chances=chances,
-        notes=notes,
-    )
-    return replace(model, summary=summary, threshold=threshold, probability=probability)
-
-
-def _chance(
-    point: OperatingPoint, name: str, scores: np.ndarray, sign: np.ndarray, seed: int
-) -> dict[str, float]:
-    """How likely what a class was asked for is kept, where it is reached and that can be said."""
-    chance = chance_kept(scores, sign, point.target, seed) if point.reached else None
-    return {} if chance is None else {name: chance}
 
 
 def say_gain(entry: MethodTrial, baseline: MethodTrial) -> list[str]:
