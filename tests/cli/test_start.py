@@ -53,14 +53,3 @@ def test_predict_of_an_average_loads_no_compiler(tmp_path, capsys):
 
 def test_help_loads_no_library_for_arrays():
     assert not loaded_by("--help") & {"numpy", "scipy", "sklearn", "pandas", "rich"}
-
-
-def test_a_command_loads_no_other_command():
-    found = loaded_by("predict", "--help")
-    assert "semisvm.cli.apply" in found
-    assert not found & {
-        "semisvm.cli.certify",
-        "semisvm.cli.demo",
-        "semisvm.cli.label",
-        "http.server",
-    }

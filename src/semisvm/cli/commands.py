@@ -8,14 +8,17 @@ import platform
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from semisvm.cli import EXIT_CODES, NO_MEMORY, OF_NO_USE, errors_behind, lacks_memory
+from semisvm.cli import EXIT_CODES, NO_MEMORY, OF_NO_USE, apply, errors_behind, lacks_memory
 from semisvm.cli import options as shared
+from semisvm.cli.certify import certify_command
+from semisvm.cli.demo import demo_command
+from semisvm.cli.label import label_command
+from semisvm.cli.monitor import monitor_command
 from semisvm.cli.screen import Screen, screen_option
 from semisvm.errors import MissingExtraError
 
@@ -29,37 +32,13 @@ EXAMPLES = (
     "semisvm predict spam.skops new.csv --out labels.csv",
 )
 REPORTED = "semisvm numpy scipy scikit-learn numba pandas pyarrow skops matplotlib torch triton"
-MODULES = {  # of the other commands
-    "demo": "demo",
-    "predict": "apply",
-    "evaluate": "apply",
-    "suggest": "apply",
-    "certify": "certify",
-    "label": "label",
-    "monitor": "monitor",
-    "report": "apply",
-}
 
 
 class Commands(click.Group):
-    """Commands whose modules are imported when they are run, or their help is shown."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands."""
-        return sorted({*MODULES, *self.commands})
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command; None where there is none of this name."""
-        if cmd_name in MODULES:
-            self.add_command(
-                getattr(import_module(f"semisvm.cli.{MODULES[cmd_name]}"), f"{cmd_name}_command")
-            )
-        return self.commands.get(cmd_name)
+    """A group that knows names which are nearly those of its commands."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Return what is to be run; a name that is spelled much like that of a command gets a
-        hint.
-        """
+        """Return what is to be run; a name much like that of a command gets a hint."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -82,6 +61,19 @@ class Commands(click.Group):
 @click.option(DEBUG, is_flag=True, help="Show the traceback of an error; may be given anywhere.")
 def commands(debug: bool) -> None:
     """Semi-supervised support vector machines: few labels, many unlabeled rows."""
+
+
+for each in (
+    apply.predict_command,
+    apply.evaluate_command,
+    apply.suggest_command,
+    apply.report_command,
+    certify_command,
+    demo_command,
+    label_command,
+    monitor_command,
+):
+    commands.add_command(each)
 
 
 @shared.command(
@@ -364,7 +356,8 @@ def _explain(error: Exception) -> tuple[str, int]:
     if lacks_memory(error):
         known = f" ({error})" if isinstance(error, MemoryError) and str(error) else ""
         return f"{NO_MEMORY}{known}. Use fewer rows, another method, or a larger machine.", 3
-    if isinstance(error, ValueError | OSError | MissingExtraError):
+    is_of_data = isinstance(error, ValueError | OSError | MissingExtraError)
+    if is_of_data or "Symlink loop" in str(error):
         reason = shared.with_flags(str(error), commands)
         if isinstance(error, OSError):
             reason += ". Check the disk, and whether its folders can be written to."

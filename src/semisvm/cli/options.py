@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,26 +10,8 @@ from typing import Any
 
 import click
 
-
-class _File(click.Path):
-    """A path whose links lead somewhere."""
-
-    def __init__(self) -> None:
-        super().__init__(path_type=Path)
-        self.name = "file"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path, or fail with a sentence."""
-        path = Path(str(super().convert(value, param, ctx)))
-        try:
-            path.stat()
-        except OSError as error:
-            if error.errno == errno.ELOOP:
-                self.fail(f"{path} is a link that leads back to itself: name a file.", param, ctx)
-        return path
-
-
-FILE = _File()
+FILE = click.Path(path_type=Path)
+FILE.name = "file"
 
 
 class _Number(click.ParamType):
@@ -38,9 +19,7 @@ class _Number(click.ParamType):
 
     name = "number"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
         """Return the number, or fail with a sentence."""
         try:
             number = float(value)
@@ -56,9 +35,7 @@ class _Share(_Number):
 
     name = "share"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
         """Return the number, or fail with a sentence."""
         if isinstance(value, str) and value.strip().endswith("%"):
             return super().convert(value.strip()[:-1], param, ctx) / 100

@@ -33,7 +33,7 @@ from semisvm.errors import counted, require_extra
 from semisvm.estimators.progress import RoundRecord
 from semisvm.html import asset, policy_hash
 from semisvm.report.answers import describe_answers
-from semisvm.report.charts import changing_columns, finite_or_none, plain_ends
+from semisvm.report.charts import finite_or_none, plain_ends
 from semisvm.report.displays import CampaignDisplay, OperatingPointDisplay
 from semisvm.tables import sentences
 from semisvm.tables.evaluate import summarize_estimator
@@ -51,7 +51,6 @@ __all__ = [
 SCRIPTS = ("d3.min.js", "plot.umd.min.js", "page.js")
 MOST_SUGGESTED = 50
 MOST_LISTED = 400  # rounds
-MOST_DRAWN = 8  # numbers of rounds
 MOST_COLUMNS = 8
 MOST_FEATURES = 500
 # Control characters; half surrogate pairs, which UTF-8 does not have; and what Unicode keeps for no
@@ -180,8 +179,6 @@ def render_page(
     columns = list(dict.fromkeys(name for row in summary.suggestions for name in row.values))
     drawn = {
         "answers": [answer["drawn"] for answer in answers],
-        "rounds": rounds["drawn"],
-        "problems": rounds["problems"],
         "comparison": [] if compared is None else _draw_comparison(compared),
         "campaign": None if summary.campaign is None else _draw_campaign(summary.campaign),
     }
@@ -244,11 +241,8 @@ def _draw_campaign(campaign: CampaignSummary) -> dict[str, Any]:
 
 
 def _describe_rounds(records: Sequence[RoundRecord]) -> dict[str, Any]:
-    """Return the records and the columns of a table of them, and the numbers that change, for
-    small charts.
-    """
+    """Return the records and the columns of a table of them."""
     listing = listing_of(records)
-    changing = changing_columns(records) if listing is ROUNDS else {}
     if "weight" in listing.columns:
         records = sorted(
             records, key=lambda record: -(finite_or_none(record.details.get("weight")) or 0.0)
@@ -265,19 +259,11 @@ def _describe_rounds(records: Sequence[RoundRecord]) -> dict[str, Any]:
         titles = {name: title for name, title in listing.columns.items() if name in names}
         for record in shown:
             record["problem"] = sentences.member_name(str(record.get("problem", "")))
-    drawn = [
-        {"name": column_title(name), "lines": list(lines.items())}
-        for name, lines in changing.items()
-    ]
     return {
         "listing": listing,
         "titles": titles,
         "records": shown,
         "left_out": len(records) - len(shown),
-        "problems": list(
-            dict.fromkeys(problem for lines in changing.values() for problem in lines)
-        ),
-        "drawn": drawn[:MOST_DRAWN],
     }
 
 

@@ -15,8 +15,6 @@ evenly spaced in rank; the chosen one is always among them, with its exact value
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +24,6 @@ from numpy.typing import NDArray
 from semisvm.decision import Counts, Estimate, binomial_interval
 from semisvm.decision.binomial import estimate_f
 from semisvm.decision.counts import count_all, precision, recall
-from semisvm.estimators.progress import RoundRecord
 from semisvm.tables.summary import ScoreSample
 
 MOST_THRESHOLDS = 400
@@ -181,34 +178,6 @@ def _accepted_unlabeled(scores: UsableScores, cuts: NDArray[np.float64]) -> list
 
 def _rounded(values: NDArray[np.float64]) -> list[float | None]:
     return [None if np.isnan(value) else round(float(value), DIGITS) for value in values]
-
-
-# ---- rounds ----
-
-# Not drawn: a running number, and what describes the solver rather than the learning.
-NOT_DRAWN = ("round", "n_iter", "gap", "seconds")
-
-RoundLines = dict[str, list[tuple[int, float]]]
-
-
-def changing_columns(records: Sequence[RoundRecord]) -> dict[str, RoundLines]:
-    """Return the numbers that change: by name and then by binary problem, (round counted from 1,
-    value).
-    """
-    columns: dict[str, RoundLines] = {}
-    lengths: Counter[str] = Counter()
-    for record in records:
-        lengths[record.problem] += 1
-        for name, value in record.as_dict().items():
-            number = None if name in NOT_DRAWN else finite_or_none(value)
-            if number is not None:
-                lines = columns.setdefault(name, {})
-                lines.setdefault(record.problem, []).append((lengths[record.problem], number))
-    return {
-        name: lines
-        for name, lines in columns.items()
-        if any(len({value for _, value in points}) > 1 for points in lines.values())
-    }
 
 
 def finite_or_none(value: Any) -> float | None:

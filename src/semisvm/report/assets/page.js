@@ -153,37 +153,6 @@
     }));
   }
 
-  /* One line per binary problem, distinguished by color and dashes. */
-  function drawRounds(place) {
-    const looks = [[BLUE, null], [ORANGE, "6 3"], [GRAY, "2 2"], [INK, "8 3 2 3"]];
-    fill(place, (full) => drawn.rounds.map((column) => titled(column.name, Plot.plot({
-      style: FONT, width: divide(place, full, 150, 4), height: 130, marginLeft: 48, marginRight: 12, marginTop: 10, marginBottom: 24,
-      x: {label: null, ticks: 4, tickFormat: (value) => (Number.isInteger(value) ? String(value) : "")},
-      y: {label: null, ticks: 3, nice: true, tickFormat: short},
-      marks: [
-        Plot.gridY({ticks: 3, stroke: "var(--line)", strokeOpacity: 1}),
-        column.lines.map(([problem, points]) => {
-          const [stroke, strokeDasharray] = looks[Math.max(0, drawn.problems.indexOf(problem)) % looks.length];
-          return [
-            Plot.line(points, {x: "0", y: "1", stroke, strokeDasharray, strokeWidth: 2}),
-            points.length > 40 ? null : Plot.dot(points, {x: "0", y: "1", fill: stroke, r: 3}),
-          ];
-        }),
-      ],
-    }))));
-    const keys = document.querySelector("[data-problems]");
-    if (drawn.problems.length > 1) drawn.problems.forEach((problem, k) => {
-      const key = document.createElement("span"), [color, dashes] = looks[k % looks.length];
-      const line = document.createElement("span");
-      key.className = "nowrap";
-      line.className = "key line";
-      line.style.borderTopColor = color;
-      line.style.borderTopStyle = dashes ? (k % 2 ? "dashed" : "dotted") : "solid";
-      key.append(line, " " + problem);
-      keys.append(key, " ");
-    });
-  }
-
   /* Evidence against labels, one line per threshold; beside it what each threshold takes. */
   function drawCampaign(place) {
     const found = drawn.campaign, done = found.certified_at;
@@ -287,10 +256,6 @@
     if (answer.curve) explore(article, answer);
     else if (bins) drawBins(bins, answer, null);
   }
-  const rounds = document.querySelector('[data-chart="rounds"]');
-  if (rounds && drawn.rounds.length) drawRounds(rounds);
-  else if (rounds) rounds.hidden = true;
-
   const campaign = document.querySelector('[data-chart="campaign"]');
   if (campaign) drawCampaign(campaign);
 
