@@ -98,7 +98,7 @@ def test_numbers_stand_beside_their_intervals(results):
     value, low, high = point.precision
     assert f"{value:.3f} ({low:.3f} to {high:.3f})" in words(page_of(point))
     assert page_of(point).count('class="asked"') == 1
-    assert 'class="band"' in page_of(results["summary"])
+    assert page_of(results["summary"]).count('class="interval"') == 2
     assert "20 labels so far, about" in words(page_of(results["campaign"]))
 
 

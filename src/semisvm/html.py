@@ -18,7 +18,6 @@ WIDTH = 520  # of drawings, in CSS pixels
 NAME_WIDTH = 130  # of the names beside intervals
 VALUE_WIDTH = 170  # of the numbers beside them
 LINE_HEIGHT = 26
-CURVE_HEIGHT = 190
 
 Tone = Literal["", "good", "bad"]
 
@@ -138,39 +137,6 @@ def progress_bar(n_done: int, n_more: int | None) -> str:
         f'<rect class="done" x="0" y="0" width="{width:.1f}" height="10" rx="5"/>',
     ]
     return _svg(WIDTH, 10, said, parts) + f'<p class="soft">{escape(said)}</p>'
-
-
-def curve_chart(
-    recall: Sequence[float],
-    precision: Sequence[float],
-    low: Sequence[float],
-    high: Sequence[float],
-    chosen: tuple[float, float] | None,
-) -> str:
-    """Draw precision against recall with the interval of precision, and the chosen threshold."""
-    left, right, top, bottom = 36, WIDTH // 2 + 90, 8, CURVE_HEIGHT - 34
-
-    def place(x: float, y: float) -> str:
-        return f"{left + (right - left) * x:.1f},{bottom - (bottom - top) * y:.1f}"
-
-    ends = [(recall, high), (recall[::-1], low[::-1])]
-    band = " ".join(place(x, y) for xs, ys in ends for x, y in zip(xs, ys, strict=True))
-    line = " ".join(place(x, y) for x, y in zip(recall, precision, strict=True))
-    parts = []
-    for tick in (0, 0.5, 1):
-        x, y = place(tick, tick).split(",")
-        parts.append(f'<line class="axis" x1="{x}" x2="{x}" y1="{top}" y2="{bottom}"/>')
-        parts.append(f'<line class="axis" x1="{left}" x2="{right}" y1="{y}" y2="{y}"/>')
-        parts.append(_text(float(x), bottom + 14, f"{tick:g}", "middle", "soft"))
-        parts.append(_text(left - 6, float(y) + 4, f"{tick:g}", "end", "soft"))
-    parts.append(f'<polygon class="band" points="{band}"/>')
-    parts.append(f'<polyline class="line" points="{line}"/>')
-    if chosen is not None:
-        x, y = place(*chosen).split(",")
-        parts.append(f'<circle class="value" cx="{x}" cy="{y}" r="5"/>')
-    parts.append(_text((left + right) / 2, CURVE_HEIGHT - 4, "recall", "middle", "soft"))
-    parts.append(_text(right + 12, top + 12, "precision, with its interval", kind="soft"))
-    return _svg(WIDTH, CURVE_HEIGHT, "Precision against recall over all thresholds", parts)
 
 
 def _svg(width: int, height: float, said: str, parts: Iterable[str]) -> str:

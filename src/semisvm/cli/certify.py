@@ -95,9 +95,7 @@ moved_option = click.option(
 
 
 def read_target(model: Path, asked: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a campaign with their costs as a pair; a target that makes no sense
-    is refused at once.
-    """
+    """Return the options of a campaign, costs as a pair; refuse a target without sense."""
     from semisvm.decision import Target
     from semisvm.tables.classes import parse_costs
     from semisvm.tables.files import load_table_model
@@ -139,9 +137,7 @@ def say_begun(screen: Screen, campaign: Campaign) -> None:
 def _open_campaign(
     state: Path, out: Path | None, force: bool, moved: Path | None = None, answers: Any = ()
 ) -> Campaign:
-    """Load a campaign, none of whose files `out` may replace; `moved` is one that is elsewhere
-    now.
-    """
+    """Load a campaign, none of whose files, moved ones included, `out` may replace."""
     from semisvm.campaign.ledger import ledger_path
     from semisvm.disk import check_can_write
     from semisvm.tables.certify import load_campaign

@@ -323,9 +323,7 @@ def _gpu() -> str:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command with these words and return its exit code; what went wrong is printed as a
-    sentence.
-    """
+    """Run a command and return its exit code; what went wrong is printed as a sentence."""
     words = [word for word in arguments if word != DEBUG]
     try:
         return commands.main(words, standalone_mode=False) or 0

@@ -78,9 +78,7 @@ unlabeled_option = click.option(
 
 
 class MethodOption(click.Option):
-    """An option whose help lists the methods of the registry, which is read only if the help is
-    shown.
-    """
+    """An option whose help lists the methods, which are read only if the help is shown."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the help with the names of the methods for {methods}."""
@@ -94,10 +92,7 @@ class MethodOption(click.Option):
 
 @contextmanager
 def piped(data: Path, out: Path) -> Iterator[tuple[Path, Path]]:
-    """Give the files to read and to write; for "-" temporary CSV files.
-
-    One of them holds what is on stdin, the other goes to stdout when it is complete.
-    """
+    """Give the files to read and to write; for "-" temporary ones, of stdin and for stdout."""
     import shutil
     import sys
     import tempfile
@@ -120,9 +115,7 @@ def piped(data: Path, out: Path) -> Iterator[tuple[Path, Path]]:
 def command(
     name: str, short_help: str | None, *examples: str, of: Any = click
 ) -> Callable[..., Any]:
-    """Return the decorator of a command, with example lines at the end of its help; `of` is the
-    group it belongs to.
-    """
+    """Return the decorator of a command of a group, whose help ends with example lines."""
     return of.command(name, short_help=short_help, epilog=list_examples(*examples))
 
 
@@ -137,9 +130,7 @@ def quoted(path: Path) -> str:
 
 
 def with_flags(words: str, group: click.Group | None = None) -> str:
-    """Write the parameters that the library names, such as `min_recall`, as options of the
-    command: --min-recall.
-    """
+    """Write parameters that the library names, such as `min_recall`, as options: --min-recall."""
     root: Any = click.get_current_context().find_root().command if group is None else group
     known = [root.get_command(None, name) for name in root.list_commands(None)]
     flags = {option.name: option.opts[0] for command in known for option in command.params}
@@ -267,9 +258,7 @@ def open_cluster(data: Path, dask: str | None, workers: int | None) -> Iterator[
 def read_training_options(
     options: dict[str, Any], workers: Any = None, tell: Any = None
 ) -> tuple[Any, Any]:
-    """Return the training rows and the settings that the options ask for; `workers` read the
-    files of a folder.
-    """
+    """Return the training rows and the settings; `workers` read the files of a folder."""
     from dataclasses import fields
 
     from semisvm.decision import Target

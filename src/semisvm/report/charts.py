@@ -39,9 +39,7 @@ ONE_CLASS = (
 
 @dataclass(frozen=True)
 class ThresholdTable:
-    """The columns above, and the place of the chosen threshold among them (None where there is
-    none).
-    """
+    """The columns above, and the place of the chosen threshold, or None."""
 
     columns: dict[str, list[Any]]
     chosen: int | None
@@ -123,9 +121,7 @@ def tabulate(
 
 
 def bin_scores(scores: UsableScores, chosen: float | None) -> dict[str, Any] | None:
-    """Count the rows in each of equally wide bins; None where there is no score, or no width to
-    divide.
-    """
+    """Count the rows in equally wide bins; None where there is no width to divide."""
     everything = np.concatenate([scores.labeled, scores.unlabeled])
     if not everything.size:
         return None

@@ -58,9 +58,7 @@ def write_batch(
 def write_answers(
     campaign: Campaign, out: AnyPath, *, data: AnyPath | None = None, force: bool
 ) -> int:
-    """Write the rows that were answered, with their labels, to train a next model on; "don't know"
-    is no label. Returns how many there are.
-    """
+    """Write the answered rows with their labels, "don't know" as none; return their number."""
     labels = {
         place: "" if label is None else str(label) for place, label in campaign.labels.items()
     }
@@ -126,9 +124,7 @@ def write_label_file(
 
 
 def read_answers(campaign: Campaign, path: AnyPath, annotator: str | None = None) -> Counter[str]:
-    """Read a filled-in file and tell the campaign; return the numbers of new answers, of changed
-    ones, and of rows left empty.
-    """
+    """Read a filled-in file and tell the campaign; return what it held, in numbers."""
     about = campaign.about
     numbers = file_rows(campaign) + 1
     answers, n_empty = read_label_file(

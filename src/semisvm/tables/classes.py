@@ -51,11 +51,7 @@ class Classes:
     are_numbers: bool  # whether all labels are numbers; then "1.0" and "1" are the same class
 
     def codes_of(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the place of each label among the names: -1 for no label, -2 for a label that is
-        no class here.
-
-        A label that differs from one class only by case or spaces is of that class.
-        """
+        """Return the place of each label, whatever its case and spaces: -1 none, -2 no class."""
         code = {name: k for k, name in enumerate(self.names)} | {"": -1}
         folded = [_folded(name) for name in self.names]
         alike = {text: k for k, text in enumerate(folded) if folded.count(text) == 1}
@@ -91,9 +87,7 @@ def label_texts(cells: Any) -> list[str]:
 
 
 def labels_of(texts: Sequence[str]) -> NDArray:
-    """Return labels as numbers where all texts are numbers, whole ones where that loses nothing,
-    and as text otherwise; "" is no label, NaN among numbers.
-    """
+    """Return labels as numbers where all are numbers, NaN for none, else as text."""
     numbers = [parse_number(text) if text else np.nan for text in texts]
     # an identifier too long for a float stays text
     if all(number is not None and not abs(number) >= EXACT_IN_FLOAT for number in numbers):
@@ -116,13 +110,7 @@ def seems_empty(label: str) -> bool:
 
 
 def one_spelling(counts: Counter[str], path: Path, column: str, spelling: str) -> dict[str, str]:
-    """Return what some labels are to be replaced by; an error where that is not clear and the user
-    has not said it.
-
-    counts     how many rows have each label
-    spelling   "same": labels that differ only by case or spaces are one class, in its most frequent
-               spelling; "exact": they are different classes; "ask": an error that names them
-    """
+    """Return what labels are replaced by where case and spaces are the "same", or not "exact"."""
     if spelling not in ("ask", "same", "exact"):
         raise DataError(f"`spelling` is one of ask, same and exact; got {spelling!r}.")
     alike: dict[str, list[str]] = {}
@@ -213,9 +201,7 @@ def settle_classes(
 def _refuse_likely_marks(
     names: list[str], counts: Counter[str], path: Path, where: str, mark: str | None
 ) -> None:
-    """Refuse classes that may as well stand for rows without a label, unless the user has said
-    what they are.
-    """
+    """Refuse classes that may stand for rows without a label, unless the user has said."""
     has_empty = counts[""] > 0
     n_rows = counts.total()
     alike = next((name for name in names if mark and _folded(name) == _folded(mark)), None)

@@ -105,9 +105,7 @@ def profile_columns(rows: Columns) -> dict[str, ColumnProfile]:
 
 
 def _count_cells(cells: np.ndarray, edges: Sequence[float], levels: Sequence[str]) -> np.ndarray:
-    """Count the cells of a column: numbers up to each edge and above the last, or each level and
-    other texts; the last count is of empty cells.
-    """
+    """Count numbers up to each edge and above, or each level and others; then empty cells."""
     if cells.dtype != object:
         known = cells[np.isfinite(cells)]
         counts = np.bincount(np.searchsorted(edges, known), minlength=len(edges) + 1).tolist()
@@ -122,9 +120,7 @@ def _count_cells(cells: np.ndarray, edges: Sequence[float], levels: Sequence[str
 def say_far_from_fit(
     summary: FitSummary, n_accepted: int, n_rows: int, rows: Columns
 ) -> tuple[str, ...]:
-    """Say that the share of rows that a model accepts is far from that at its fit, and which
-    columns have moved; `rows` are the first ones.
-    """
+    """Say it where far more or fewer rows are accepted than at the fit; `rows`: the first."""
     sample = summary.scores.get(summary.positive or "")
     if sample is None or n_rows < FEWEST_ROWS:
         return ()
@@ -146,9 +142,7 @@ def say_far_from_fit(
 
 
 def say_moved(moved: list[str]) -> str:
-    """Return a sentence on what `columns_that_moved` returns, with a space before it; "" if there
-    are none.
-    """
+    """Return a sentence on columns that moved, with a space before it; "" without any."""
     if not moved:
         return ""
     others = len(moved) - MOST_MOVES_SHOWN
@@ -203,9 +197,7 @@ def _p_value(at_fit: np.ndarray, now: np.ndarray) -> float:
 def _largest_change(
     profile: ColumnProfile, at_fit: np.ndarray, now: np.ndarray, is_date: bool
 ) -> str:
-    """Say what changed most: the share of empty cells, of a level, or of numbers up to or above an
-    edge; of equal changes the one that grew.
-    """
+    """Say which share changed most: of empty cells, a level, or numbers beyond an edge."""
     if profile.edges:
         edges = [f"{edge:.4g}" for edge in profile.edges]
         if is_date:

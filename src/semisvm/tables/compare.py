@@ -156,11 +156,7 @@ def compare_methods(
     preferred: str = "",
     try_method: Callable[[Method, Settings, Bench, Tell], MethodTrial] = try_method,
 ) -> tuple[Comparison, dict[str, MethodTrial]]:
-    """Compare the named methods; the supervised baseline comes first, whether it is named or
-    not. Their trials, by `try_method`, come with the comparison.
-
-    Ctrl-C ends with the methods that are done; one that can't be used is left out.
-    """
+    """Compare the named methods, and the baseline; Ctrl-C ends with those that are done."""
     names = [BASELINE, *(name for name in methods if name != BASELINE)]
     trials: dict[str, MethodTrial] = {}
     left_out: dict[str, str] = {}

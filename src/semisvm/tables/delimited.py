@@ -85,9 +85,7 @@ class DelimitedText(RowReader):
                 line += _count_lines(part)
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield (line, cells) of each row that is not blank; a row with too few or too many
-        cells, or with a quote that is not closed, is a fault.
-        """
+        """Yield (line, cells) of each row that is not blank; a fault where it can't be split."""
         return self._split(self._blocks(), self.first_line)
 
     def guess_rows(self, chunk: Chunk) -> int | None:
@@ -138,9 +136,7 @@ class DelimitedText(RowReader):
     # ---- by lines ----
 
     def _split(self, blocks: Iterable[bytes], first: int) -> Iterator[tuple[int, list[str]]]:
-        """Yield (line, cells) of each row of the text that begins in line `first`; faults as
-        `rows`.
-        """
+        """Yield (line, cells) of each row of the text that begins in line `first`."""
         row_line = first  # where the present row begins
 
         def lines() -> Iterator[str]:

@@ -352,10 +352,8 @@ def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> F
 
 
 def _has_positives_only(model: Any) -> bool:
-    """Whether a model of positives and unlabeled rows was fitted without labels of negatives, and
-    without their name.
-
-    Then their name is made up, and any label but the positive one is theirs.
+    """Whether a model was fitted without labels and name of negatives, so that any other label is
+    theirs.
     """
     if isinstance(model, Model):
         return True

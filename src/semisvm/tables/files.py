@@ -370,9 +370,7 @@ def _check_array(path: Path, stream: IO[bytes], entry: zipfile.ZipInfo) -> None:
 
 
 def _check_parts(path: Path, loaded: Any) -> None:
-    """Refuse a model of a table that searches texts for patterns of somebody else, or that divides
-    by 0.
-    """
+    """Refuse a model with patterns of somebody else, or one that divides by 0."""
     from semisvm.columns.cells import TERM
 
     pending = [loaded]

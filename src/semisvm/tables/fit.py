@@ -205,9 +205,7 @@ class Stages:
     def try_method(
         self, method: Method, settings: Settings, bench: Bench, tell: Tell
     ) -> MethodTrial:
-        """Return out-of-fold scores and what they are worth: by the fit to all rows where it
-        brings them (AutoSVC), else by one fit per fold.
-        """
+        """Try a method by its fit to all rows where that has out-of-fold scores, else by folds."""
         if not takes_columns(method) or sets_thresholds(method, settings):
             return try_method(method, settings, bench, tell)
         n_notes = len(self.notes)
@@ -367,14 +365,7 @@ def fit_model(
 def check_sample(
     X: Any, labels: Any, measures: np.ndarray, settings: Settings, tell: Tell = say_nothing
 ) -> FairSampleCheck | None:
-    """Check whether the rows that count as a random sample look like all others; None without
-    unlabeled rows.
-
-    X          (n, d) the encoded rows
-    labels     pandas Categorical of length n, missing where a row is unlabeled
-    measures   (n,) mask: the labeled rows that count as a random sample
-    settings   kernel and parameters of the supervised method that scores the rows
-    """
+    """Check whether the rows that count as a random sample look like the unlabeled ones."""
     codes = np.asarray(labels.codes, dtype=np.intp)
     if not (codes < 0).any() or not measures.any():
         return None
@@ -431,10 +422,8 @@ def measure_model(
     X: Any,
     settings: Settings,
 ) -> Model:
-    """Return a fitted model with its threshold, its probabilities, and a summary of what it gives.
-
-    `held_out` has the method and the supervised baseline on the same folds; X are the rows as the
-    estimator takes them.
+    """Return a fitted model with its threshold, probabilities and summary; `held_out` has the
+    method and the baseline.
     """
     method = find_method(model.method)
     classes = training.classes.names

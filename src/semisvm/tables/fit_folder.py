@@ -111,11 +111,7 @@ def read_folder(
     spelling: str = "ask",
     tell: Tell = say_nothing,
 ) -> FolderTraining:
-    """Look through a folder of files, and learn what columns and classes are from a sample.
-
-    A file without the target has unlabeled rows only. `workers` read the files; the other
-    parameters are those of `read_training`.
-    """
+    """Look through a folder as `read_training` reads files; columns are learned from a sample."""
     workers = workers or Here()
     path = Path(folder)
     readers = open_folder(path).files

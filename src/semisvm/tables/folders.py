@@ -115,9 +115,7 @@ def open_folder(path: Path) -> FolderReader:
 def kinds_of_columns(
     files: Sequence[RowReader], names: Sequence[str], optional: Sequence[str] = ()
 ) -> dict[str, str]:
-    """Return what columns hold, {column: kind}; a fault where a file lacks one, or holds another
-    kind of cells than an earlier file. Only `optional` columns may be missing.
-    """
+    """Return {column: kind}; a fault where files differ, or lack one that is not `optional`."""
     first = files[0].path
     kinds: dict[str, str] = {}
     told_by: dict[str, Path] = {}

@@ -104,11 +104,7 @@ def make_bench(
     most: int = MOST_UNLABELED,
     measures: np.ndarray | None = None,
 ) -> Bench:
-    """Draw the unlabeled rows and the folds; ValueError if a class has fewer than two labeled rows
-    to measure on.
-
-    `measures` is a mask of labels that are a random sample; None: all of them.
-    """
+    """Draw unlabeled rows and folds; ValueError if a class has too few rows that `measures`."""
     codes = np.asarray(labels.codes, dtype=np.intp)
     measures = codes >= 0 if measures is None else measures & (codes >= 0)
     unlabeled = np.flatnonzero(codes < 0)
@@ -173,9 +169,7 @@ def small_bench(bench: Bench, seed: int) -> Bench:
 
 @dataclass(frozen=True)
 class MethodTrial:
-    """One method on the folds: out-of-fold scores of `bench.labeled`, operating points by class,
-    warnings each once.
-    """
+    """One method on the folds: out-of-fold scores of `bench.labeled`, what they are worth."""
 
     name: str
     scores: np.ndarray

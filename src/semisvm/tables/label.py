@@ -181,11 +181,7 @@ def open_session(
     image: str | None = None,
     **options: Any,
 ) -> LabelSession:
-    """Go on with the campaign in the file `state`, or begin one.
-
-    show, image   which columns are shown, and how: see `RowView`
-    options       those of `open_campaign`
-    """
+    """Go on with the campaign in the file `state`, or begin one (`open_campaign`)."""
     model = load_table_model(model_path)
     if show or image is not None:  # refused before a campaign is begun
         RowView(_first_cells(model, data), show=show, image=image)

@@ -93,11 +93,7 @@ def make_estimator(method: Method, settings: Settings) -> Any:
 
 
 def sets_thresholds(method: Method, settings: Settings) -> bool:
-    """Whether the method sets its own thresholds: it can, and nothing else can do it in its place.
-
-    For two classes thresholds are set on out-of-fold scores of any method, unless a certificate is
-    asked for.
-    """
+    """Whether the method sets its own thresholds: it can, and out-of-fold scores are not enough."""
     return method.sets_threshold and not (takes_columns(method) and settings.confidence is None)
 
 

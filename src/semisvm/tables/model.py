@@ -158,11 +158,7 @@ class Model:
         return scores if scores.ndim > 1 else scores_beyond(scores, self.threshold)
 
     def lead_of(self, scores: np.ndarray) -> np.ndarray:
-        """Return one number per row, above 0 if the row is above the operating point.
-
-        With more than two classes it is the lead of the winner over the next. If each class has its
-        own threshold, it is how far the winner is above its threshold, which may be negative.
-        """
+        """Return how far each row is above the operating point; of several classes, its winner."""
         if scores.ndim == 1:
             return scores
         return (
@@ -210,10 +206,8 @@ class Model:
         return rows.chunks(frozenset(self.names + also), keep)
 
     def encode(self, rows: RowReader, chunk: Chunk, *, as_matrix: bool = False) -> Any:
-        """Prepare a chunk; a cell of the wrong type is an error that names the file and the row.
-
-        With `as_matrix` the rows are numbers, for distances between them, whatever the estimator
-        takes.
+        """Prepare a chunk, or make numbers of it; a cell of the wrong type is named by file and
+        row.
         """
         make = self.matrix_of if as_matrix else self.prepare
         try:

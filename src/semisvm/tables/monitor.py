@@ -27,11 +27,7 @@ from semisvm.tables.model import Model
 def open_monitor(
     model_path: AnyPath, state: AnyPath, *, positive: str | None = None, **options: Any
 ) -> Monitor:
-    """Go on with the monitor in the file `state`, or begin one where that does not exist.
-
-    Without a target in `options`, which are parameters of `Monitor`, the promise of the model is
-    watched.
-    """
+    """Go on with the monitor in `state`, or begin one, by default of the model's promise."""
     if Path(state).exists():
         monitor = load_monitor(state)
         require_model(monitor.about, model_path)

@@ -78,11 +78,7 @@ def predict_file(
     neutralize: bool = False,
     tell: Tell = say_nothing,
 ) -> Predicted:
-    """Predict every row of a file; columns named in `keep` are copied from it.
-
-    With `neutralize`, text cells of a .csv or .tsv that a spreadsheet would run as a formula get a
-    ' before them.
-    """
+    """Predict every row of a file; columns in `keep` are copied, without formulas on request."""
     began = time.perf_counter()
     out = check_suffix(out)
     rows = model.open(path)
@@ -266,10 +262,7 @@ def _without_formulas(table: Any) -> Any:
 
 @contextmanager
 def _writer(path: Path, out: Path) -> Iterator[Any]:
-    """Give a function that writes a table; all tables have the columns of the first.
-
-    `out` is the name that the file will have.
-    """
+    """Give a function that writes tables with the columns of the first into the file `out`."""
     import pyarrow
     from pyarrow import csv, parquet
 

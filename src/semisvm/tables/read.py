@@ -51,9 +51,7 @@ class RowReader:
     def chunks(
         self, only: frozenset[str] | None = None, keep: Sequence[str] = ()
     ) -> Iterator[Chunk]:
-        """Yield the rows. Where `only` is given, other columns are left out. Columns to `keep` are
-        given as they came, too.
-        """
+        """Yield the rows, with all columns or `only` some; those to `keep` as they came, too."""
         wanted = [name for name in self.names if only is None or name in only]
         start = 0
         for frame, kept in self.parts(wanted, keep):
@@ -76,9 +74,7 @@ class RowReader:
         return fault(self.path, f"row {row + 1}: {reason}", remedy)
 
     def kind_of(self, column: str) -> str | None:
-        """Return what the cells of a column are, as far as the file says: numbers, dates or text;
-        None where the file says that there are none.
-        """
+        """Return what the file says that a column holds: numbers, dates, text, or None: nothing."""
         return TEXT
 
     def may_read(self, column: str) -> bool:

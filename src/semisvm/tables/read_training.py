@@ -126,11 +126,7 @@ def check_request(
     types: Mapping[str, str],
     decimal: str | None,
 ) -> tuple[str, dict[str, Type]]:
-    """Return the target and the types; a fault where what is said about columns makes no sense for
-    a file or folder.
-
-    `first` is the file, or the first of the folder at `path`.
-    """
+    """Return the target and the types; a fault where they make no sense for a file or folder."""
     if decimal not in (None, ".", ","):
         raise DataError(
             "`decimal` is the mark that ends the whole part of numbers, '.' or ','; got"
@@ -149,11 +145,7 @@ def check_request(
 def columns_of_ways(
     files: Sequence[RowReader], drawn: str | None, taken: Collection[str], target: str
 ) -> list[str]:
-    """Return the columns that may say how rows were drawn: the one that is asked for, or those of
-    the usual names.
-
-    A column that is `taken`, because the user drops it or gives it a type, is none of them.
-    """
+    """Return the columns that may say how rows were drawn, unless they are `taken`."""
     there = {name for file in files for name in file.names}
     if drawn is None:
         return [name for name in DRAWN_COLUMNS if name in there and name not in taken]
@@ -216,11 +208,7 @@ def printable_name(path: Path) -> str:
 def settle_features(
     path: Path, frame: Any, types: Mapping[str, Type], decimal: str | None, drop: Collection[str]
 ) -> tuple[Columns, dict[str, Any]]:
-    """Decide what the columns of a file or folder are, and turn their cells into values.
-
-    Returns the columns in use, and what a `Training` says of them: `left_out`, `remarks` and
-    `notes`.
-    """
+    """Return the columns in use, and what a `Training` says of them and of the others."""
     try:
         reading = read_table(frame, types, decimal)
     except CellError as error:

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import mannwhitneyu
 
+from semisvm import html
 from semisvm.columns.kinds import LIKE_NUMBERS
 from semisvm.decision import Estimate, Evidence, OperatingPoint, labels_needed
 from semisvm.decision.audit import (
@@ -214,9 +215,7 @@ def verdict(point: OperatingPoint | None) -> Verdict:
 
 
 def _doubts(point: OperatingPoint) -> tuple[list[str], list[str]]:
-    """Return a sentence for each measure whose interval goes below what was asked, and how many
-    rows without an error would prove it.
-    """
+    """Return a sentence for each measure in doubt, and how many rows would prove it."""
     doubts = []
     needed = []
     for name, rows, least, estimate in (
@@ -252,9 +251,7 @@ class Figure(NamedTuple):
 
 
 def figures(point: OperatingPoint | None, name: str = "") -> list[Figure]:
-    """Return the numbers of an operating point for the class `name`; those that are not known are
-    left out.
-    """
+    """Return the numbers of an operating point that are known."""
     if point is None:
         return []
     what = f"“{name}”" if name else "positive"
@@ -303,9 +300,7 @@ def _figure(
     least: float | None = None,
     is_promised: bool = False,
 ) -> Figure | None:
-    """Return an estimate as a figure, None where it is not known; of a promise only the lower end
-    is said. `least` is what was asked.
-    """
+    """Return an estimate as a figure, None if unknown; of a promise only its lower end."""
     asked = "" if least is None else f"asked: at least {least:.3g}"
     if is_promised:
         return Figure(label, f"at least {rate(estimate.low)}", meaning, asked=asked)
@@ -315,9 +310,7 @@ def _figure(
 
 
 def precisions_by_prior(point: OperatingPoint) -> list[tuple[str, str]]:
-    """Return priors, and the precision that each would give; empty unless only positives are
-    labeled.
-    """
+    """Return (prior, precision) where only positives are labeled."""
     known = point.positive_unlabeled
     if known is None or math.isnan(known.lift.value):
         return []
@@ -371,10 +364,7 @@ def left_out_of(comparison: Comparison) -> list[str]:
 
 
 def comparison_text(comparison: Comparison) -> str:
-    """Return a comparison as plain text: the table, methods left out, and the verdict.
-
-    The seconds are left out: the same comparison prints the same text.
-    """
+    """Return a comparison as plain text, without the seconds, which differ."""
     titles, rows = comparison_table(comparison)
     columns = [column for column in zip(titles, *rows, strict=True) if column[0] != "seconds"]
     widths = [max(map(len, column)) for column in columns]
@@ -393,9 +383,7 @@ STEP_NAMES = {
 
 
 def audit_sentence(steps: Mapping[str, OperatingPoint], measures: Mapping[str, str]) -> str:
-    """Return the steps of a fit in figures, in the last of the measures ({name: title}); whether a
-    gain is real is for the intervals to say.
-    """
+    """Return the steps of a fit in figures, in the last of the measures."""
     name, title = list(measures.items())[-1]
     values = [getattr(point, name).value for point in steps.values()]
     if len(values) < 2 or any(map(math.isnan, values)):
@@ -536,9 +524,7 @@ LARGE_RATIO = 1.5
 
 @dataclass(frozen=True)
 class FirstScreen:
-    """What a person reads first: `status` is that of the target, or "useless"; `lines` are
-    sentences, the last of them what to do next.
-    """
+    """What a person reads first: the status, which may be "useless", and sentences."""
 
     status: str
     lines: tuple[str, ...]
@@ -763,9 +749,7 @@ def _listed(names: list[str], singular: str, plural: str) -> str:
 
 
 def _next(status: str, model: str, data: str, summary: FitSummary) -> str:
-    """What to do next: `suggest` and `label` need rows without a label, which may be in another
-    file.
-    """
+    """Say what to do next; `suggest` and `label` need rows without a label."""
     if status == "certified":
         return f"Next: semisvm predict {model} NEW.csv"
     has_unlabeled = summary.data.unlabeled > 0
@@ -798,3 +782,43 @@ def _several_classes(summary: FitSummary, missed: list[str]) -> list[str]:
             kept = f"NOT KEPT for {_listed(missed, 'class', 'classes')}"
         lines.append(f"What was asked is {kept}, on your labels.")
     return lines
+
+
+# ---- in notebooks ----
+
+TONES: dict[str, html.Tone] = {
+    "certified": "good",
+    "reached": "good",
+    "missed": "bad",
+    "useless": "bad",
+}
+
+
+def summary_html(summary: FitSummary) -> str:
+    """Return a fit as HTML: the first screen, and precision and recall with their intervals."""
+    first = first_screen(summary)
+    headline, *lines = first.lines
+    point = summary.operating_points.get(summary.positive or "")
+    drawing = ""
+    if point is not None:
+        precision = html.IntervalLine("precision", *point.precision, point.target.min_precision)
+        recall = html.IntervalLine("recall", *point.recall, point.target.min_recall)
+        drawing = html.interval_chart([precision, recall])
+    elif summary.operating_points:
+        rows = [
+            [str(label), *map(with_interval, (each.precision, each.recall))]
+            for label, each in summary.operating_points.items()
+        ]
+        drawing = html.table(["class", "precision (90%)", "recall"], rows)
+    return html.card(headline, lines, drawing, tone=TONES.get(first.status, ""))
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """Return a comparison as HTML: every method with its gain, and the verdict."""
+    titles, rows = comparison_table(comparison)
+    chosen = [k for k, method in enumerate(comparison.methods) if method.name == comparison.chosen]
+    return html.card(
+        f"Chosen: {comparison.chosen}",
+        [comparison.verdict, *left_out_of(comparison)],
+        html.table(titles, rows, chosen),
+    )

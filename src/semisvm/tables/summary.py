@@ -152,7 +152,7 @@ class Comparison:
         return comparison_text(self)
 
     def _repr_html_(self) -> str:
-        from semisvm.tables.notebook import comparison_html
+        from semisvm.tables.sentences import comparison_html
 
         return comparison_html(self)
 
@@ -264,7 +264,7 @@ class FitSummary:
         return f"<FitSummary of {self.title!r}, {self.created}: {self.method.name}, {rows}>"
 
     def _repr_html_(self) -> str:
-        from semisvm.tables.notebook import summary_html
+        from semisvm.tables.sentences import summary_html
 
         return summary_html(self)
 
@@ -311,9 +311,7 @@ def summarize(
     profiles: dict[str, ColumnProfile] | None = None,
     **rest: Any,
 ) -> FitSummary:
-    """Return the summary of a fit, or of an evaluation; `costs` as in `Settings`, `rest` are
-    other fields (comparison, notes, scores).
-    """
+    """Return the summary of a fit or an evaluation; `rest` are other fields."""
     classes = training.classes.names
     pair = pair_of_costs(costs, classes)
     return FitSummary(
@@ -349,11 +347,7 @@ def sample_scores(
     unlabeled: np.ndarray,
     n_unlabeled: int | None = None,
 ) -> ScoreSample:
-    """Return scores of labeled rows with their signs, and of unlabeled rows, at most MOST_SCORES
-    drawn at random.
-
-    `n_unlabeled` is how many unlabeled rows there are, where only some of them were scored.
-    """
+    """Return scores of labeled rows with their signs, and of some unlabeled rows."""
     n_unlabeled = len(unlabeled) if n_unlabeled is None else n_unlabeled
     if len(unlabeled) > MOST_SCORES:
         unlabeled = np.random.default_rng(0).choice(unlabeled, MOST_SCORES, replace=False)

@@ -158,9 +158,7 @@ def training_of(X: Any, y: Any, *, pos_label: Any = None, unlabeled: Any = -1) -
 
 
 class RowForms:
-    """The rows of a fit, or a part of them, in the forms that methods take: typed columns, or
-    encoded in one of several views.
-    """
+    """The rows of a fit, or some of them: as typed columns, or encoded in one of several views."""
 
     def __init__(self, rows: Any, tries_others: bool = True):
         self.rows = rows
@@ -181,9 +179,7 @@ class RowForms:
         return part
 
     def learn_from(self, rows: np.ndarray) -> RowForms:
-        """Return some of the rows, whose views other than the standard one are learned from them
-        alone: a bound on the time that views take which are only tried.
-        """
+        """Return some rows, from which alone views besides the standard one are learned."""
         places = rows if self._kept is None else self._kept[rows]
         part = RowForms(take_rows(self.rows, places), self.tries_others)
         part._encoders = {STANDARD: self.encoder()}
@@ -292,9 +288,7 @@ def read_ways(path: Path, column: str, texts: list[str], *, must_be: bool) -> np
 def find_ways(
     path: Path, frame: Any, names: Collection[str], *, must_be: bool
 ) -> tuple[str | None, np.ndarray | None]:
-    """Return the first of these columns that says how rows were drawn, and which rows are drawn
-    at random; None where no column says it.
-    """
+    """Return the first of these columns that says how rows were drawn, and which are at random."""
     for name in names:
         texts = label_texts(frame[name])
         if any(texts) or must_be:
@@ -305,9 +299,7 @@ def find_ways(
 
 
 def say_chosen(codes: np.ndarray, at_random: np.ndarray, n_labeled: int | None = None) -> list[str]:
-    """Say how many labeled rows were not drawn at random; `n_labeled` is how many labels there
-    are where the rows are a sample.
-    """
+    """Say how many labeled rows, of `n_labeled` where they are a sample, were not at random."""
     n_seen = int((codes >= 0).sum())
     n_chosen = int(((codes >= 0) & ~at_random).sum())
     if not n_chosen:
