@@ -125,7 +125,7 @@ def test_every_part_of_the_summary_is_shown():
         "own cost",
         "PSVM",
         "A minimum recall was asked for.",
-        "3.21 seconds",
+        "3.2 seconds",
         "scikit-learn",
         "n positive",
     ):

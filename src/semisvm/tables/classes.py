@@ -247,20 +247,16 @@ def parse_costs(words: str, classes: Classes) -> dict[str, float]:
     for pair in words.split(","):
         name, equals, amount = (part.strip() for part in pair.rpartition("="))
         value = parse_number(amount)
-        if not equals or value is None or value <= 0:
-            raise DataError(
-                f"`costs`: {pair.strip()!r} is not class=cost. Write spam=10,ham=1, with costs"
-                " above 0."
-            )
         code = int(classes.codes_of([name])[0])
-        if code < 0:
-            raise DataError(
-                f"`costs`: no class is called {name!r}. {suggest(name, classes.names)}."
-            )
-        if classes.names[code] in costs:
-            raise DataError(
-                f"`costs`: the class {name!r} has two costs. Give one cost to each class."
-            )
+        wrong = ""
+        if not equals or value is None or value <= 0:
+            wrong = f"{pair.strip()!r} is not class=cost. Write spam=10,ham=1, with costs above 0"
+        elif code < 0:
+            wrong = f"no class is called {name!r}. {suggest(name, classes.names)}"
+        elif classes.names[code] in costs:
+            wrong = f"the class {name!r} has two costs. Give one cost to each class"
+        if wrong or value is None:
+            raise DataError(f"`costs`: {wrong}.")
         costs[classes.names[code]] = value
     missing = [name for name in classes.names if name not in costs]
     if missing:
@@ -280,23 +276,22 @@ def read_cost_matrix(path: str | Path, classes: Classes) -> np.ndarray:
         reason = f"the header names {list(table.names[1:])} where the classes are {list(names)}"
         remedy = "Write one column for the true class, then one column per class"
         raise fault(path, reason, remedy, line=1)
-    costs: dict[int, np.ndarray] = {}
+    matrix = np.full((len(names), len(names)), np.nan)
     for line, (name, *cells) in table.rows():
         code = int(classes.codes_of([name.strip()])[0])
-        if code < 0 or code in costs:
+        if code < 0 or not np.isnan(matrix[code]).all():
             reason = f"{name!r} is no class, or has two rows"
             raise fault(path, reason, suggest(name, names), line=line)
-        values = np.array([parse_number(cell) for cell in cells], dtype=np.float64)
-        costs[code] = values[np.argsort(columns)]
-        if not (costs[code] >= 0).all() or costs[code][code] != 0:
+        matrix[code, columns] = [parse_number(cell) for cell in cells]
+        if not (matrix[code] >= 0).all() or matrix[code, code] != 0:
             reason = (
                 "costs must be numbers from 0 up, and 0 where the predicted class is the true one"
             )
             raise fault(path, reason, "Correct them", line=line)
-    if len(costs) < len(names):
-        missing = next(name for code, name in enumerate(names) if code not in costs)
-        raise fault(path, f"the true class {missing!r} has no row", "Write one row per class")
-    return np.array([costs[code] for code in range(len(names))])
+    missing = [name for name, costs in zip(names, matrix, strict=True) if np.isnan(costs).all()]
+    if missing:
+        raise fault(path, f"the true class {missing[0]!r} has no row", "Write one row per class")
+    return matrix
 
 
 def _folded(text: str) -> str:

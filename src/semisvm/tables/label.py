@@ -64,7 +64,7 @@ def suggest_rows(
         candidates.look_through(model, X, scores, is_open, chunk.frame, chunk.start)
         n_rows += len(chunk)
         tell("Searching", n_rows, None, "rows")
-    if not len(candidates.distance):
+    if not candidates.rows:
         raise AllLabeledError(
             str(fault(path, "every row has a label", "Give a file with rows that have none"))
         )
@@ -92,10 +92,9 @@ class _Candidates:
 
     def __init__(self, n: int):
         self.size = max(CANDIDATES_PER_ROW * n, FEWEST_CANDIDATES)
-        self.where = np.empty(0, dtype=np.intp)
         self.distance = np.empty(0)
         self.X: Any = None
-        self.rows: dict[int, Suggestion] = {}
+        self.rows: list[Suggestion] = []
 
     def look_through(
         self,
@@ -109,38 +108,32 @@ class _Candidates:
         """Add the most doubtful rows of a chunk; `start` rows of the file come before it."""
         codes = predict_codes(scores)
         lead = model.lead_of(scores)
-        for i in self._add(X, np.where(is_open, np.abs(lead), np.inf), start):
-            label = model.classes.names[codes[i]]
-            self.rows[start + i] = Suggestion(
-                start + i + 1, float(lead[i]), label, _cells_of(frame, i)
-            )
-
-    def _add(self, X: Any, distance: np.ndarray, start: int) -> list[int]:
-        """Add the rows of a chunk that belong to the best; return their places in the chunk."""
+        distance = np.where(is_open, np.abs(lead), np.inf)
         best = np.argsort(distance, kind="stable")[: self.size]
         best = best[np.isfinite(distance[best])]
-        where = np.concatenate([self.where, start + best])
-        everything = np.concatenate([self.distance, distance[best]])
-        rows: Any = X[best] if self.X is None else stack_rows([self.X, X[best]])
-        kept = np.argsort(everything, kind="stable")[: self.size]
-        self.where = where[kept]
-        self.distance = everything[kept]
-        self.X = rows[kept]
-        known = set(self.where.tolist())
-        self.rows = {number: row for number, row in self.rows.items() if number in known}
-        return [int(i) for i in best if start + i in known]
+        rows = self.rows + [
+            Suggestion(
+                start + i + 1, float(lead[i]), model.classes.names[codes[i]], _cells_of(frame, i)
+            )
+            for i in best.tolist()
+        ]
+        together = np.concatenate([self.distance, distance[best]])
+        kept = np.argsort(together, kind="stable")[: self.size]
+        self.distance = together[kept]
+        self.X = (X[best] if self.X is None else stack_rows([self.X, X[best]]))[kept]
+        self.rows = [rows[k] for k in kept]
 
     def spread(self, n: int) -> list[Suggestion]:
         """Take one row after the other, doubtful and far from those taken before."""
         weight = 1 - self.distance / max(self.distance.max() * (1 + 1e-9), 1e-300)
         taken = [0]
         nearest = pairwise_distances(self.X, self.X[[0]])[:, 0]
-        while len(taken) < min(n, len(self.where)):
+        while len(taken) < min(n, len(self.rows)):
             worth = nearest * weight
             worth[taken] = -1.0
             taken.append(int(np.argmax(worth)))
             nearest = np.minimum(nearest, pairwise_distances(self.X, self.X[[taken[-1]]])[:, 0])
-        return [self.rows[int(self.where[i])] for i in sorted(taken)]
+        return [self.rows[i] for i in sorted(taken)]
 
 
 def write_suggestions(

@@ -72,7 +72,9 @@ def with_interval(estimate: Estimate, sign: str = "") -> str:
 
 
 def signed(value: float) -> str:
-    """Return a score to four figures, with a real minus sign."""
+    """Return a score or a threshold to four figures, with a real minus sign."""
+    if math.isinf(value):
+        return "accept none" if value > 0 else "accept all"
     return NOT_KNOWN if math.isnan(value) else f"{value:.4g}".replace("-", MINUS)
 
 
@@ -99,20 +101,6 @@ def rule(threshold: float) -> str:
     if math.isinf(threshold):
         return "accepts every row" if threshold < 0 else "accepts no row"
     return f"accepts a row when its score is above {signed(threshold)}"
-
-
-def short_rule(threshold: float) -> str:
-    """Return a threshold for a table."""
-    return {math.inf: "accept none", -math.inf: "accept all"}.get(threshold, signed(threshold))
-
-
-def duration(seconds: float) -> str:
-    """Return a time as people say it; nothing where it is not known."""
-    if not math.isfinite(seconds) or seconds < 0:
-        return ""
-    if seconds < 120:
-        return f"{seconds:.3g} seconds"
-    return f"{seconds / 60:.3g} minutes" if seconds < 7200 else f"{seconds / 3600:.3g} hours"
 
 
 def text(value: Any, digits: int = 6) -> str:
