@@ -9,7 +9,7 @@ import click
 
 from semisvm.cli import options as shared
 from semisvm.cli.screen import Screen, screen_option
-from semisvm.errors import counted
+from semisvm.errors import counted, fault
 
 model_argument = click.argument("model", type=shared.FILE)
 data_argument = click.argument("data", type=shared.FILE)
@@ -209,6 +209,8 @@ def suggest_command(
     with screen.working():
         loaded = load_table_model(model)
         suggested = suggest_rows(loaded, data, n, unlabeled=unlabeled, tell=screen.tell)
+        if not suggested:
+            raise fault(data, "every row has a label", "Give a file with rows that have none")
         write_suggestions(loaded, suggested, out, force=force)
     screen.show(
         {"out": str(out), "rows": plain_json(suggested)},

@@ -16,11 +16,10 @@ from semisvm.errors import MOST_NAMES_SHOWN, DataError, counted, fault, is_spell
 from semisvm.estimators import METHODS
 from semisvm.labels import encode
 from semisvm.tables.classes import Classes, label_texts
-from semisvm.tables.label import N_SUGGESTED, AllLabeledError, suggest_rows
+from semisvm.tables.label import N_SUGGESTED, suggest_rows
 from semisvm.tables.methods import Tell, lead_per_class, say_nothing, say_weights, score_rows
 from semisvm.tables.model import Model, read_codes
 from semisvm.tables.operating import predict_codes, scores_per_class
-from semisvm.tables.read import RowReader
 from semisvm.tables.summary import (
     FitSummary,
     MethodSummary,
@@ -100,23 +99,60 @@ def evaluate_file(
         also: tuple[str, ...] = (rows.require(model.target),)
     except DataError as error:
         raise NoLabelsError(str(error)) from None
-    way = _drawn_column(model, rows)
+    used = {model.target, *model.names}
+    way = next((name for name in DRAWN_COLUMNS if name in rows.names and name not in used), None)
     also += () if way is None else (way,)
-    scores = []
-    codes = []
-    ways = []
+    parts = []
+    ways: list[str] = []
     others: Counter[str] = Counter()
     n_rows = 0
     for chunk in model.chunks(rows, also):
         if way is not None:
-            ways += list(label_texts(chunk.frame[way]))
-        codes.append(read_codes(model, rows, chunk, unlabeled, others))
-        scores.append(model.score(rows, chunk))
+            ways += label_texts(chunk.frame[way])
+        parts.append((read_codes(model, rows, chunk, unlabeled, others), model.score(rows, chunk)))
         n_rows += len(chunk)
         tell("Evaluating", n_rows, None, "rows")
+    codes, scores = (np.concatenate(values) for values in zip(*parts, strict=True))
     at_random = None if way is None else read_ways(rows.path, way, ways, must_be=False)
-    evaluation = _evaluate(model, rows, np.concatenate(scores), np.concatenate(codes), at_random)
-    return replace(evaluation, as_negative=dict(others.most_common()))
+    classes = model.classes.names
+    is_unlabeled = codes < 0
+    is_labeled = ~is_unlabeled if at_random is None else ~is_unlabeled & at_random
+    true = codes[is_labeled]
+    missing = [name for code, name in enumerate(classes) if not (true == code).any()]
+    if missing:
+        drawn = "" if at_random is None else ", drawn at random"
+        n_labeled = f"{counted(len(true), 'labeled row')}{drawn}"
+        reason = (
+            f"no row of class {missing[0]!r} is labeled in column {model.target!r} ({n_labeled})"
+        )
+        remedy = "Evaluate on rows that have labels of every class"
+        if model.has_positives_only and missing[0] == classes[0]:
+            remedy += f"; any label but {classes[1]!r} counts as {classes[0]!r}"
+        raise NoLabelsError(str(fault(rows.path, reason, remedy)))
+    labeled = scores[is_labeled]
+    predicted = predict_codes(labeled)
+    targets = {name: point.target for name, point in model.summary.operating_points.items()}
+    if model.summary.positives_only is not None:
+        targets[classes[1]] = _target_of(model.summary.positives_only)
+    confusion = np.zeros((len(classes), len(classes)), dtype=np.int64)
+    np.add.at(confusion, (true, predicted), 1)
+    fitted = model.summary.data
+    return Evaluation(
+        classes=classes,
+        rows=len(true),
+        unlabeled=int(is_unlabeled.sum()),
+        not_at_random=int((~is_unlabeled & ~is_labeled).sum()),
+        as_negative=dict(others.most_common()),
+        below_all=int((model.lead_of(labeled) < 0).sum()) if scores.ndim > 1 else 0,
+        confusion=confusion,
+        points=_points(labeled, true, classes, targets, by_class=model.has_class_thresholds),
+        merit=judge(predicted, true, classes),
+        scores=labeled,
+        codes=true,
+        pool=scores[is_unlabeled],
+        was_seen=(fitted.name, fitted.rows, fitted.unlabeled)
+        == (rows.path.name, len(codes), int(is_unlabeled.sum())),
+    )
 
 
 def say_as_negative(classes: Sequence[str], others: Mapping[str, int]) -> list[str]:
@@ -138,61 +174,6 @@ def say_as_negative(classes: Sequence[str], others: Mapping[str, int]) -> list[s
             " meant."
         )
     return said
-
-
-def _drawn_column(model: Model, rows: RowReader) -> str | None:
-    """The column that may say how rows were drawn: not the target, no feature of the model."""
-    used = {model.target, *model.names}
-    return next((name for name in DRAWN_COLUMNS if name in rows.names and name not in used), None)
-
-
-def _evaluate(
-    model: Model,
-    rows: RowReader,
-    scores: np.ndarray,
-    codes: np.ndarray,
-    at_random: np.ndarray | None,
-) -> Evaluation:
-    classes = model.classes.names
-    is_unlabeled = codes < 0
-    is_labeled = ~is_unlabeled if at_random is None else ~is_unlabeled & at_random
-    missing = [name for code, name in enumerate(classes) if not (codes[is_labeled] == code).any()]
-    if missing:
-        n_labeled = counted(int(is_labeled.sum()), "labeled row") + (
-            ", drawn at random" if at_random is not None else ""
-        )
-        reason = (
-            f"no row of class {missing[0]!r} is labeled in column {model.target!r} ({n_labeled})"
-        )
-        remedy = "Evaluate on rows that have labels of every class"
-        if model.has_positives_only and missing[0] == classes[0]:
-            remedy += f"; any label but {classes[1]!r} counts as {classes[0]!r}"
-        raise NoLabelsError(str(fault(rows.path, reason, remedy)))
-    labeled = scores[is_labeled]
-    true = codes[is_labeled]
-    fitted = model.summary.data
-    predicted = predict_codes(labeled)
-    targets = {name: point.target for name, point in model.summary.operating_points.items()}
-    if model.summary.positives_only is not None:
-        targets[classes[1]] = _target_of(model.summary.positives_only)
-    confusion = np.zeros((len(classes), len(classes)), dtype=np.int64)
-    np.add.at(confusion, (true, predicted), 1)
-    return Evaluation(
-        classes=classes,
-        rows=int(is_labeled.sum()),
-        unlabeled=int(is_unlabeled.sum()),
-        not_at_random=int((~is_unlabeled & ~is_labeled).sum()),
-        as_negative={},
-        below_all=int((model.lead_of(labeled) < 0).sum()) if scores.ndim > 1 else 0,
-        confusion=confusion,
-        points=_points(labeled, true, classes, targets, by_class=model.has_class_thresholds),
-        merit=judge(predicted, true, classes),
-        scores=labeled,
-        codes=true,
-        pool=scores[is_unlabeled],
-        was_seen=(fitted.name, fitted.rows, fitted.unlabeled)
-        == (rows.path.name, len(codes), int(is_unlabeled.sum())),
-    )
 
 
 def _points(
@@ -265,10 +246,7 @@ def summary_on(
             *say_as_negative(seen.classes, seen.as_negative),
             *(f"About the fit: {note}" for note in notes),
         )
-    try:
-        suggestions = tuple(suggest_rows(model, path, N_SUGGESTED, unlabeled=unlabeled, tell=tell))
-    except AllLabeledError:
-        suggestions = ()
+    suggestions = tuple(suggest_rows(model, path, N_SUGGESTED, unlabeled=unlabeled, tell=tell))
     title = f"{model.target} in {name}, by a model of {summary.data.name}"
     return replace(summary, title=title, created=now(), notes=notes, suggestions=suggestions)
 
@@ -277,25 +255,7 @@ def summary_on(
 
 
 def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> FitSummary:
-    """Return what labeled rows say of a fitted classifier, as a report shows it.
-
-    Parameters
-    ----------
-    model : classifier or Model
-        Fitted; with `decision_function` or `predict_log_proba`.
-    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-        Rows as the model takes them, best of all rows that it was not fitted to.
-    y : array-like of shape (n_samples,)
-        Their labels, the marker `unlabeled` where there is none.
-    unlabeled : number, string or None, default=-1
-        The marker of rows without a label.
-
-    Returns
-    -------
-    FitSummary
-        With one operating point per class (of two: of the second), measured at the model's own
-        threshold.
-    """
+    """Return what labeled rows say of a fitted classifier or `Model`, as a report shows it."""
     labels = encode(y, unlabeled=unlabeled, n_rows=X.shape[0] if hasattr(X, "shape") else len(X))
     known = (
         list(model.classes.names)

@@ -24,7 +24,6 @@ from semisvm.campaign.labeling import LabelSession
 from semisvm.campaign.labeling.cells import RowView
 from semisvm.columns.cells import plain_cell
 from semisvm.disk import whole_file
-from semisvm.errors import DataError, fault
 from semisvm.matrices import stack_rows
 from semisvm.tables.certify import file_rows, open_campaign, read_cells, require_data
 from semisvm.tables.files import load_table_model
@@ -39,10 +38,6 @@ N_SUGGESTED = 10  # rows that a report lists
 CANDIDATES_PER_ROW = 20
 FEWEST_CANDIDATES = 100
 MOST_SEARCHED = 20_000  # unlabeled training rows that a report looks through
-
-
-class AllLabeledError(DataError):
-    """A file in which no row is left to label."""
 
 
 def suggest_rows(
@@ -64,10 +59,6 @@ def suggest_rows(
         candidates.look_through(model, X, scores, is_open, chunk.frame, chunk.start)
         n_rows += len(chunk)
         tell("Searching", n_rows, None, "rows")
-    if not candidates.rows:
-        raise AllLabeledError(
-            str(fault(path, "every row has a label", "Give a file with rows that have none"))
-        )
     return candidates.spread(n)
 
 
@@ -125,6 +116,8 @@ class _Candidates:
 
     def spread(self, n: int) -> list[Suggestion]:
         """Take one row after the other, doubtful and far from those taken before."""
+        if not self.rows:
+            return []
         weight = 1 - self.distance / max(self.distance.max() * (1 + 1e-9), 1e-300)
         taken = [0]
         nearest = pairwise_distances(self.X, self.X[[0]])[:, 0]
