@@ -40,9 +40,7 @@ class Screen:
         self.as_json = as_json
         self.began = time.monotonic()
         self.spoke = self.began - BETWEEN_LINES
-        self._progress: Any = None
-        self._task: Any = None
-        self._what = ""
+        self._status: Any = None
 
     @property
     def console(self) -> Console:
@@ -77,9 +75,9 @@ class Screen:
         try:
             yield self
         finally:
-            if self._progress is not None:
-                self._progress.stop()
-                self._progress = None
+            if self._status is not None:
+                self._status.stop()
+                self._status = None
 
     def tell(
         self, what: str, done: int | None = None, total: int | None = None, unit: str = ""
@@ -88,39 +86,21 @@ class Screen:
         now = time.monotonic()
         if now - self.began < PATIENCE:
             return
-        if sys.stderr.isatty():
-            self._draw(what, done, total, unit)
-        elif now - self.spoke >= BETWEEN_LINES:
-            self.spoke = now
-            self.warn(f"{what}: {self._count(done, total, unit)}")
-
-    def _count(self, done: int | None, total: int | None, unit: str) -> str:
-        """How far it is, and since when."""
         count = f"{done:,} " if done else ""
         count += f"of {total:,} " if done and total is not None else ""
         count += f"{unit} " if done and unit else ""
-        return f"{count}({time.monotonic() - self.began:.0f} s)"
-
-    def _draw(self, what: str, done: int | None, total: int | None, unit: str) -> None:
-        if self._progress is None:
+        line = f"{what}: {count}({now - self.began:.0f} s)"
+        if sys.stderr.isatty():
             from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+            from rich.markup import escape
 
-            columns = (
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=20),
-                TextColumn("{task.fields[count]}"),
-                TimeRemainingColumn(),
-            )
-            self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._progress.start()
-        if what != self._what:
-            if self._task is not None:
-                self._progress.remove_task(self._task)
-            self._what = what
-            self._task = self._progress.add_task(what, total=total, count="")
-        count = self._count(done, total, unit)
-        self._progress.update(self._task, completed=done or 0, total=total, count=count)
+            if self._status is None:
+                self._status = Console(stderr=True).status("")
+                self._status.start()
+            self._status.update(escape(line))
+        elif now - self.spoke >= BETWEEN_LINES:
+            self.spoke = now
+            self.warn(line)
 
 
 screen_option = click.option(
