@@ -100,7 +100,8 @@ class Labels:
 def encode(
     y: Any, *, unlabeled: Any = -1, n_rows: int | None = None, may_be_one_class: bool = False
 ) -> Labels:
-    """Read a target: numbers, booleans or text in a list, an array, a pandas or polars Series.
+    """Read a target: numbers, booleans or text in a list, an array, a pandas or polars Series;
+    or `Labels`, which stay as they are.
 
     unlabeled         the marker of rows without a label; None: only missing values and ""
     n_rows            how many rows X has, where y must match it
@@ -110,6 +111,8 @@ def encode(
     of scikit-learn that calls takes the marker for a class; the message says how to mend it.
     """
     refuse_marker_as_class(unlabeled)
+    if isinstance(y, Labels):
+        return y
     marker = _check_marker(unlabeled)
     is_labeled, values = _read(y)
     _check_length(is_labeled.size, n_rows)

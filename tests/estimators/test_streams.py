@@ -25,7 +25,6 @@ from semisvm.dual import Status
 from semisvm.estimators import streams
 from semisvm.estimators.preference import _decision
 from semisvm.estimators.preference.paper import PaperPreferenceSVC
-from semisvm.estimators.streams import Gathered
 from semisvm.estimators.transductive.relaxed import soft_labels
 from semisvm.primal import DaskRows, FileRows, solve_primal
 from semisvm.primal.problem import ClassPrices
@@ -246,9 +245,8 @@ def test_only_the_pool_of_unlabeled_rows_comes_into_memory(monkeypatch):
     X, y = some_mails()
     weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     taken = []
-    monkeypatch.setattr(
-        streams, "Gathered", lambda *values: taken.append(values) or Gathered(*values)
-    )
+    gather = streams._gather
+    monkeypatch.setattr(streams, "_gather", lambda *rows: taken.append(gather(*rows)) or taken[-1])
     for state in (0, 3):
         here = PreferenceSVC(kernel="linear", random_state=draws(state)).fit(
             X, y, sample_weight=weight
@@ -258,9 +256,9 @@ def test_only_the_pool_of_unlabeled_rows_comes_into_memory(monkeypatch):
         )
         assert_same_points(there, here)
         np.testing.assert_array_equal(there.coef_, here.coef_)
-    assert (weight[taken[0][4]] > 0).all()
-    assert np.count_nonzero(y[taken[0][4]] == -1) == 500
-    np.testing.assert_array_equal(taken[0][0], X[taken[0][4]])
+    assert (weight[taken[0][3]] > 0).all()
+    assert np.count_nonzero(y[taken[0][3]] == -1) == 500
+    np.testing.assert_array_equal(taken[0][0], X[taken[0][3]])
 
 
 def test_marked_labels_train_and_do_not_measure():

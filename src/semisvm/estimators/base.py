@@ -40,7 +40,7 @@ from semisvm.estimators.classifier import (
 from semisvm.estimators.equal_rows import join_copies
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem, read_costs
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
-from semisvm.estimators.streams import StreamProblem, decide_rows, fit_stream, scores_of_rows
+from semisvm.estimators.streams import StreamProblem, fit_stream, scores_of_rows
 from semisvm.kernels import scores_of_new_rows
 from semisvm.kernels.formula import KERNEL_NAMES
 from semisvm.kernels.threads import limited_threads, with_limited_threads
@@ -297,23 +297,6 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             new = pick_rows(X, outside) if is_whole else PickedRows(X, outside, pick_rows)
             codes[outside] = winning_codes(self._decide(self._score_checked(new)))
         return codes
-
-    def decision_function(self, X) -> np.ndarray:
-        """Return signed scores; the largest wins.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows, or with ``kernel="precomputed"`` the kernel values between them and the
-            training rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes one score per row, above 0 for the second; with more, one per row and
-            class.
-        """
-        return decide_rows(self, X)
 
     def _raw_scores(self, X) -> np.ndarray:
         """Check the rows and score them by the binary problems, (n, n_problems)."""

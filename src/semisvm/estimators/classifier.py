@@ -29,6 +29,7 @@ from semisvm.matrices import (
     with_small_indices,
 )
 from semisvm.model_selection.scoring import LabelsAndScoresMixin
+from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.sklearn_private import check_sample_weight
 
 if TYPE_CHECKING:
@@ -317,6 +318,27 @@ class SemiSupervisedMixin(LabelsAndScoresMixin):
         copy = super().__sklearn_clone__()  # type: ignore[misc]
         copy._is_clone = True
         return copy
+
+    def decision_function(self: Any, X: Any) -> np.ndarray:
+        """Return signed scores, minus thresholds where there are some; the largest wins.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, or with ``kernel="precomputed"`` the kernel values between them and the
+            training rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes one score per row, above 0 for the second; with more, one per row and
+            class.
+        """
+        if not is_dask(X):
+            return self._decide(self._raw_scores(X))
+        check_is_fitted(self)
+        n_columns = None if len(self.classes_) == 2 else len(self.classes_)
+        return map_lazily(self.decision_function, X, n_columns, np.float64)
 
     def campaign(self, X_pool: Any, **options: Any) -> Campaign:
         """Begin to label rows of a pool until a threshold of this model is certified.

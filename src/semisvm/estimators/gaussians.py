@@ -136,12 +136,10 @@ class EM:
     def run(self) -> Status:
         """Iterate; return why it ended. Ctrl-C keeps the parameters of the last iteration."""
         share, self.objective = self._expect()
+        limit = np.inf if self.how.time_limit is None else self.how.time_limit
         try:
             for _ in range(self.how.max_iter):
-                if (
-                    self.how.time_limit is not None
-                    and time.perf_counter() - self.began > self.how.time_limit
-                ):
+                if time.perf_counter() - self.began > limit:
                     return Status.TIME_LIMIT
                 self._maximize(share)
                 before = self.objective
@@ -168,8 +166,7 @@ class EM:
     def _maximize(self, share: np.ndarray) -> None:
         """M: the parameters of highest likelihood for rows so shared out."""
         size = np.maximum(share.sum(axis=0), LEAST_WEIGHT)
-        gaussians = estimate(self.X, share, self.how.covariance_type, self.ridge)
-        self.gaussians = gaussians
+        self.gaussians = estimate(self.X, share, self.how.covariance_type, self.ridge)
         self.log_weights = np.log(size / size.sum())
 
     def _has_too_few_labels(self) -> bool:
@@ -188,11 +185,8 @@ class EM:
         return np.where(within > 0, within, self.variance) + self.ridge
 
     def _split(self) -> None:
-        """Several components per class: means by k-means of its rows, its covariance for each.
-
-        Covariances of the parts themselves would be singular where a part has few rows; EM narrows
-        them soon enough.
-        """
+        """Several components per class: means by k-means of its rows, its covariance for each."""
+        # Those of the parts would be singular where a part has few rows; EM narrows them soon.
         seed = check_random_state(self.how.random_state).randint(2**31)
         guess = self._expect()[0].argmax(axis=1)
         means = []

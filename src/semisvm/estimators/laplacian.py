@@ -161,11 +161,9 @@ class LaplacianSVC(BaseSVC):
     Coefficients are those in the kernel itself. Unlabeled rows have them too: the model keeps
     nearly all rows, and a score takes one kernel value per training row.
 
-    `cache_size` bounds the kernel matrix: where two of n^2 numbers do not fit, or would take
-    longer, the columns of the deformed kernel come from conjugate gradients, which keep one matrix,
-    or compute its rows again in every step. Three quarters of `time_limit` are for the penalty and
-    the deformed kernel, the rest for the SVM. If the time is over, the best penalty so far is used,
-    or none, and `C_intrinsic_` is 0.
+    `cache_size` bounds the kernel matrix: where two of n^2 numbers do not fit, the deformed kernel
+    comes from conjugate gradients. Three quarters of `time_limit` are for the penalty and this
+    kernel; if they are over, the best penalty so far is used, or none, and `C_intrinsic_` is 0.
 
     The first record of `history_` is of the graph and the deformed kernel: ``nodes``, ``links``,
     ``components``, steps of conjugate gradients (``n_iter``) and their ``residual``, both 0 with a

@@ -208,15 +208,11 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         check_every_class_is_used(labels, in_use)
         self.classes_ = labels.classes
         self._cost_matrix = None if self.costs is None else cost_matrix(self.costs, labels.classes)
-        with (
-            Progress(self).whole_fit("mixture") as watch,
-            np.errstate(
-                over="ignore", invalid="ignore", divide="ignore"
-            ),  # what is not finite is refused
-        ):
-            em = EM(
-                self, X[in_use], Labels(labels.classes, labels.codes[in_use]), weight[in_use], watch
-            )
+        used_labels = Labels(labels.classes, labels.codes[in_use])
+        # What is not finite is refused.
+        quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
+        with Progress(self).whole_fit("mixture") as watch, quiet:
+            em = EM(self, X[in_use], used_labels, weight[in_use], watch)
             em.begin()
             ended_by = em.run()
         self._learn(em, X, labels, in_use)
@@ -284,18 +280,6 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
 
     @with_limited_threads
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithms of the classes' probabilities, Eq. 2.2.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-            One line per row of X, in the order of `classes_`.
-        """
         return _posterior(self._checked_log_joint(X))
 
     def _why_no_probabilities(self) -> str:

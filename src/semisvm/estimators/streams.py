@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ from semisvm.machines import settle_solver
 from semisvm.matrices import stack_rows
 from semisvm.memory import budget_bytes
 from semisvm.primal import FileRows
-from semisvm.primal.dask_rows import is_dask, map_lazily, read_dask
+from semisvm.primal.dask_rows import is_dask, read_dask
 from semisvm.primal.problem import Loss, Prices, PrimalProblem, PrimalSolution, RowPart
 from semisvm.primal.ranks import count_classes, count_open, score_part, take_labeled, take_some
 from semisvm.primal.rows import MemoryRows, Rows
@@ -170,38 +170,30 @@ def _forget_rows(estimator: Any, rows: Rows) -> None:
         estimator.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
 
 
-@dataclass(frozen=True)
-class Gathered:
-    """Rows that were brought into memory, in their order; `origin` has their numbers."""
-
-    X: Any
-    labels: Labels
-    weight: np.ndarray
-    random_sample: np.ndarray | None
-    origin: np.ndarray
-
-
 def fit_gathered(estimator: Any, X: Any, y: Any, sample_weight: Any, random_sample: Any) -> Any:
     """Fit in memory: on the labeled rows and a bounded pool of unlabeled ones."""
     rows, labels = read_streamed(X, y, sample_weight, estimator.unlabeled)
-    gathered = _gather(rows, labels, estimator._draw_pool, type(estimator).__name__)
+    X, labels, weight, origin = _gather(
+        rows, labels, estimator._draw_pool, type(estimator).__name__
+    )
     if random_sample is not None:
         marks = np.asarray(random_sample.compute() if is_dask(random_sample) else random_sample)
         if marks.shape != (rows.n_rows,):
             raise ValueError(
                 f"random_sample must have one entry for each of the {rows.n_rows:,} rows."
             )
-        gathered = replace(gathered, random_sample=marks[gathered.origin])
-    estimator._fit_gathered(gathered)
+        random_sample = marks[origin]
+    estimator._fit_in_memory(X, labels, weight, random_sample)
     if hasattr(estimator, "support_"):
-        estimator.support_ = gathered.origin[estimator.support_]
+        estimator.support_ = origin[estimator.support_]
     _forget_rows(estimator, rows)
     return estimator
 
 
 def _gather(
     rows: Rows, labels: Labels, draw_pool: Callable[[int], np.ndarray | None], name: str
-) -> Gathered:
+) -> tuple[Any, Labels, np.ndarray, np.ndarray]:
+    """Rows that were brought into memory, their labels and weights, and their numbers."""
     counts = np.array(list(rows.map_over(count_open)), dtype=np.int64).reshape(-1, 3)
     n_labeled = int(counts[:, 1].sum())
     n_open = int(counts[:, 2].sum())
@@ -218,7 +210,7 @@ def _gather(
         raise ValueError("There are no rows in use: every weight is 0.")
     X = stack_rows([part[0] for part in found])
     codes, weight, origin = (np.concatenate([part[k] for part in found]) for k in (1, 2, 3))
-    return Gathered(X, Labels(labels.classes, codes), weight, None, origin)
+    return X, Labels(labels.classes, codes), weight, origin
 
 
 def read_streamed(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[Rows, Labels]:
@@ -285,12 +277,3 @@ def scores_of_rows(estimator: Any, rows: Rows) -> np.ndarray:
 
 def _score_by(part: RowPart, estimator: Any) -> np.ndarray:
     return np.asarray(estimator._score_checked(estimator._in_training_units(widened(part.X))))
-
-
-def decide_rows(estimator: Any, X: Any) -> Any:
-    """What `decision_function` gives; for a Dask collection it is as lazy as the collection is."""
-    if not is_dask(X):
-        return estimator._decide(estimator._raw_scores(X))
-    check_is_fitted(estimator)
-    n_columns = None if len(estimator.classes_) == 2 else len(estimator.classes_)
-    return map_lazily(estimator.decision_function, X, n_columns, np.float64)

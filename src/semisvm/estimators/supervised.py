@@ -72,7 +72,8 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         the one that is predicted.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         What `decision_function` returns with more than two classes: one score per class, or with
-        ``multi_class="ovo"`` one per pair of classes, as in :class:`sklearn.svm.SVC`.
+        ``multi_class="ovo"`` one per pair of classes, above 0 for the first of the pair, as in
+        :class:`sklearn.svm.SVC`.
     break_ties : bool, default=True
         Which class wins where several have as many votes of pairs: the one with the higher scores,
         or, if False, the first of them, which :class:`sklearn.svm.SVC` does by default.
@@ -266,26 +267,9 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         return probabilities_of(decisions.reshape(len(decisions), -1), self._sigmoids)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return signed scores; the largest wins.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows, or with ``kernel="precomputed"`` the kernel values between them and the
-            training rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
-            With two classes one score per row, above 0 for the second; with more, one per row and
-            class, or with ``decision_function_shape="ovo"`` one per pair of classes, above 0 for
-            the first of the pair.
-        """
-        if self.decision_function_shape == "ovr":
-            return super().decision_function(X)
         check_is_fitted(self)
         n_classes = len(self.classes_)
-        if n_classes == 2:
+        if self.decision_function_shape == "ovr" or n_classes == 2:
             return super().decision_function(X)
         if self._scheme != "ovo":
             raise ValueError(

@@ -195,15 +195,7 @@ class SemiSupervisedCalibratedClassifierCV(
 
 
 class ScoreCalibrator(ClassifierMixin, BaseEstimator):
-    """Scores to probabilities: scikit-learn's calibrators on scores that are given.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        The classes that the columns of the scores stand for.
-    method : {"sigmoid", "isotonic", "temperature"}, default="sigmoid"
-        As in scikit-learn's `CalibratedClassifierCV`.
-    """
+    """Scores, one column per class, to probabilities, by scikit-learn's calibrators."""
 
     def __init__(self, classes: np.ndarray, method: str = "sigmoid"):
         self.classes = classes

@@ -24,7 +24,7 @@ from semisvm.estimators.preference._learner import ALL_LABELS, SvmLearner
 from semisvm.estimators.preference.classifier import PreferenceClassifier
 from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.rounds import Rounds
-from semisvm.estimators.streams import Gathered, fit_gathered
+from semisvm.estimators.streams import fit_gathered
 from semisvm.estimators.targets import Plan, begin_check
 from semisvm.kernels import scores_of_new_rows
 from semisvm.kernels.formula import Formula
@@ -258,15 +258,8 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
             return fit_gathered(self, X, y, sample_weight, random_sample)
         return self._fit_rows(X, y, sample_weight, None, random_sample=random_sample)
 
-    def _fit_gathered(self, rows: Gathered) -> None:
-        self._fit_rows(
-            rows.X,
-            rows.labels.codes,
-            rows.weight,
-            None,
-            read_labels=lambda *_, **__: rows.labels,
-            random_sample=rows.random_sample,
-        )
+    def _fit_in_memory(self, X: Any, y: Any, sample_weight: Any, random_sample: Any) -> Self:
+        return self._fit_rows(X, y, sample_weight, None, random_sample=random_sample)
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         rows, problem = arrange_repeated(

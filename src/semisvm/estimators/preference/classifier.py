@@ -32,7 +32,7 @@ from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, Pref
 from semisvm.estimators.preference._learner import ClassifierLearner, scores_of_classifier
 from semisvm.estimators.progress import Progress
 from semisvm.estimators.rounds import EndedEarlyError
-from semisvm.estimators.streams import Gathered, decide_rows, fit_gathered, scores_of_rows
+from semisvm.estimators.streams import fit_gathered, scores_of_rows
 from semisvm.estimators.targets import begin_check
 from semisvm.labels import Labels, encode, refuse_marker_as_class
 from semisvm.model_selection.scoring import winning_codes
@@ -238,18 +238,12 @@ class PreferenceClassifier(
         """
         if is_streamed(X):
             return fit_gathered(self, X, y, sample_weight, random_sample)
+        return self._fit_in_memory(X, y, sample_weight, random_sample)
+
+    def _fit_in_memory(self, X: Any, y: Any, sample_weight: Any, random_sample: Any) -> Self:
         if y is not None:
             X = self._check_X(X, reset=True)
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
-        return self._fit_labeled(X, labels, sample_weight, random_sample)
-
-    def _fit_gathered(self, rows: Gathered) -> None:
-        weight = None if (rows.weight == 1).all() else rows.weight
-        self._fit_labeled(
-            self._check_X(rows.X, reset=True), rows.labels, weight, rows.random_sample
-        )
-
-    def _fit_labeled(self, X: Any, labels: Labels, sample_weight: Any, random_sample: Any) -> Self:
         weight = row_weights(sample_weight, X)
         check_every_class_is_used(labels, weight > 0)
         if isinstance(self.estimator, FrozenEstimator):
@@ -342,22 +336,6 @@ class PreferenceClassifier(
         if len(self.classes_) > 2:
             raise AttributeError(f"{name} is only available with two classes: use {of_all}.")
         return getattr(self, of_all)[0]
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return scores minus thresholds: above 0 is accepted.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes one score per row, above 0 for the second; with more, one per row and
-            class.
-        """
-        return decide_rows(self, X)
 
     def _raw_scores(self, X: Any) -> np.ndarray:  # type: ignore[override]
         """Check the rows and score them without thresholds, (n, n_problems)."""
