@@ -73,33 +73,35 @@ from semisvm.primal.ranks import SoftLabels, SoftPrices, soft_level, sum_soft
 LEAST_PROGRESS_OF_CCCP = 1e-9
 
 
-class RampMachine:
-    """The objective above and its convex bounds; variables: labeled, as +1, as -1, balance.
+class Pieces:
+    """The labeled rows, then every unlabeled row as +1, then as -1: row, sign and price of each."""
 
-    sign, box, is_copy   of every labeled row and every copy; the balance comes after them
-    """
+    def __init__(self, task: BinaryTask, C: float, C_unlabeled: float):
+        self.task = task
+        self.unlabeled = np.flatnonzero(task.sign == 0)
+        labeled = np.flatnonzero(task.sign)
+        self.row = np.concatenate([labeled, self.unlabeled, self.unlabeled])
+        self.sign = np.append(task.sign[labeled], np.repeat([1.0, -1.0], len(self.unlabeled)))
+        self.is_copy = np.arange(len(self.row)) >= len(labeled)
+        cost_of = {
+            sign: np.broadcast_to(cost, len(task.sign)) for sign, cost in task.cost_of.items()
+        }
+        self.cost_of = {sign: cost[self.unlabeled] for sign, cost in cost_of.items()}
+        cost = np.where(self.sign > 0, cost_of[+1][self.row], cost_of[-1][self.row])
+        self.box = task.weight[self.row] * np.where(self.is_copy, C_unlabeled * cost, C)
+
+
+class RampMachine(Pieces):
+    """The objective above and its convex bounds; the balance is the last variable."""
 
     def __init__(self, task: BinaryTask, C: float, C_unlabeled: float, ramp: float):
-        labeled = np.flatnonzero(task.sign)
-        unlabeled = np.flatnonzero(task.sign == 0)
+        super().__init__(task, C, C_unlabeled)
         share = np.where(task.sign == 0, task.weight, 0.0)
-        self.task = task
         self.ramp = ramp
         self.balance = 0.0  # what the mean of f is to be, once the fraction is settled,
         # And the supervised machine that did not know it.
         self.unbalanced: DualSolution | None = None
         self.kernel = VirtualRows(task.kernel_rows, share / share.sum())
-        self.row = np.concatenate([labeled, unlabeled, unlabeled, [len(task.sign)]])
-        self.sign = np.concatenate(
-            [task.sign[labeled], np.ones(len(unlabeled)), -np.ones(len(unlabeled))]
-        )
-        self.is_copy = np.arange(len(self.sign)) >= len(labeled)
-        cost_of = {
-            sign: np.broadcast_to(cost, len(task.sign))[self.row[:-1]]
-            for sign, cost in task.cost_of.items()
-        }
-        cost = np.where(self.sign > 0, cost_of[+1], cost_of[-1])
-        self.box = task.weight[self.row[:-1]] * np.where(self.is_copy, C_unlabeled * cost, C)
 
     def supervised(self) -> DualProblem:
         """The labeled rows alone, in the same variables."""
@@ -120,7 +122,7 @@ class RampMachine:
             linear=-np.append(self.sign, self.balance),
             lower=np.append(np.minimum(one, other), -balance_box),
             upper=np.append(np.maximum(one, other), balance_box),
-            row=self.row,
+            row=np.append(self.row, len(self.task.sign)),
         )
 
     def bias(self, solution: DualSolution) -> float:
@@ -129,7 +131,7 @@ class RampMachine:
 
     def margins(self, solution: DualSolution, bias: float) -> np.ndarray:
         """Sign times f for every labeled row and every copy."""
-        return self.sign * (solution.scores[self.row[:-1]] + bias)
+        return self.sign * (solution.scores[self.row] + bias)
 
     def rewarded(self, margins: np.ndarray) -> np.ndarray:
         return self.is_copy & (margins < self.ramp)
@@ -190,46 +192,29 @@ MOST_TURNS = 10  # or so many turns of f and p
 ANNEALING_TOL = 1e-2  # while p is on its way
 
 
-class SoftMachine:
-    """The SVM of soft labels; variables: labeled, unlabeled as +1, unlabeled as -1."""
+class SoftMachine(Pieces):
+    """The SVM of soft labels."""
 
     def __init__(self, task: BinaryTask, C: float, C_unlabeled: float):
-        self.task = task
+        super().__init__(task, C, C_unlabeled)
         self.C = C
         self.C_unlabeled = C_unlabeled
-        self.labeled = np.flatnonzero(task.sign)
-        self.unlabeled = np.flatnonzero(task.sign == 0)
-        n_rows = len(task.sign)
-        self.cost_of = {
-            sign: np.broadcast_to(cost, n_rows)[self.unlabeled]
-            for sign, cost in task.cost_of.items()
-        }
-        n_unlabeled = len(self.unlabeled)
-        self.row = np.concatenate([self.labeled, self.unlabeled, self.unlabeled])
-        self.sign = np.concatenate(
-            [task.sign[self.labeled], np.ones(n_unlabeled), -np.ones(n_unlabeled)]
-        )
 
     def supervised(self) -> Problem:
         """The labeled rows alone, in the same variables."""
-        nothing = np.zeros(len(self.unlabeled))
-        return self._problem(nothing, nothing)
+        return self._problem(np.where(self.is_copy, 0.0, self.box))
 
     def softly_labeled(self, p: np.ndarray) -> Problem:
-        """The dual for given p, one per unlabeled row."""
-        price = self.C_unlabeled * self.task.weight[self.unlabeled]
-        cost_of = self.cost_of
-        return self._problem(cost_of[+1] * price * p, cost_of[-1] * price * (1 - p))
+        """The machine for given p, one per unlabeled row."""
+        return self._problem(self.box * np.concatenate([np.ones((~self.is_copy).sum()), p, 1 - p]))
 
-    def _problem(self, box_positive: np.ndarray, box_negative: np.ndarray) -> Problem:
+    def _problem(self, box: np.ndarray) -> Problem:
         if isinstance(self.task.kernel, LinearRows):
             prices = GivenPrices.of_signs(self.task.sign, self.C * self.task.weight)
-            prices.positive[self.unlabeled], prices.negative[self.unlabeled] = (
-                box_positive,
-                box_negative,
-            )
+            positive, negative = np.split(box[self.is_copy], 2)
+            prices.positive[self.unlabeled] = positive
+            prices.negative[self.unlabeled] = negative
             return PrimalProblem(self.task.kernel.rows, prices, self.task.kernel.loss)
-        box = np.concatenate([self.C * self.task.weight[self.labeled], box_positive, box_negative])
         bound = self.sign * box
         return DualProblem(
             self.task.kernel_rows,
@@ -260,17 +245,11 @@ class SoftMachine:
     ) -> np.ndarray:
         """Take turns between f and p at one temperature."""
         for turn in range(MOST_TURNS):
-            decision_values = rounds.decision_values[self.unlabeled]
+            f = rounds.decision_values[self.unlabeled]
             weight = self.task.counts[self.unlabeled]
+            costs = self.cost_of, weight, self.task.loss
             before = p
-            p = soft_labels(
-                decision_values,
-                temperature,
-                positive_fraction,
-                self.cost_of,
-                weight,
-                self.task.loss,
-            )
+            p = soft_labels(f, temperature, positive_fraction, *costs)
             change = float(np.average(np.abs(p - before), weights=weight))
             if turn > 0 and change < SETTLED:
                 break
@@ -332,18 +311,12 @@ class StreamedAnnealing(StreamedSwitching):
                     break
                 prices = SoftPrices(self.labeled, soft, self.C_unlabeled)
                 objective = self.rounds.solve_prices(prices, tol=ANNEALING_TOL).objective
-                told = {
-                    "temperature": temperature,
-                    "change": change / total,
-                    "undecided": undecided / total,
-                }
-                self.rounds.done(objective=objective, **told)
+                shares = {"change": change / total, "undecided": undecided / total}
+                self.rounds.done(objective=objective, temperature=temperature, **shares)
             temperature /= COOLING
 
     def _soften(self, temperature: float, share: PositiveShare) -> SoftLabels:
         found = self.rounds.solution
-        cost_of = self.cost_of
-        soft = SoftLabels(
-            found.w, found.bias, temperature, 0.0, cost_of[+1], cost_of[-1], self.problem.loss
-        )
+        costs = self.cost_of[+1], self.cost_of[-1]
+        soft = SoftLabels(found.w, found.bias, temperature, 0.0, *costs, self.problem.loss)
         return soft_level(self.problem.rows, soft, share.value)
