@@ -275,16 +275,14 @@ def fit_pairs(
             positive=pair.positive,
         )
 
-    is_on_same_rows = len(tasks) > 1 and problem.multi_class == "ovr"
-    if fit_together is not None and is_on_same_rows:
+    if fit_together is not None and len(tasks) > 1 and problem.multi_class == "ovr":
         kernel = problem.machine_rows(formula, few_rows=few_rows) if kernel is None else kernel
         if getattr(kernel, "home", "cpu") != "cpu":
             rows = np.ones(problem.n_rows, dtype=bool)
-            with progress.whole_fit("fit", max_subtasks=len(tasks)), ExitStack() as watches:
-                names = [pair.name(labels.classes) for pair in tasks]
-                entered = [watches.enter_context(progress.one_problem(name)) for name in names]
-                together = [make_task(k, problem, rows, watch) for k, watch in enumerate(entered)]
-                return fit_together(together)
+            with progress.whole_fit("fit", max_subtasks=len(tasks)), ExitStack() as stack:
+                parts = [progress.one_problem(pair.name(labels.classes)) for pair in tasks]
+                watches = [stack.enter_context(part) for part in parts]
+                return fit_together([make_task(k, problem, rows, w) for k, w in enumerate(watches)])
     for number, watch in each_task(tasks, labels.classes, progress, fits):
         rows = tasks[number].rows(labels)
         part = problem.select(rows)
@@ -298,9 +296,8 @@ def fit_pairs(
 def each_task(
     tasks: Sequence[Pair], classes: np.ndarray, progress: Progress, fits: list[BinaryFit]
 ) -> Iterator[tuple[int, Watch]]:
-    """The number of each binary problem and its watch, while the caller adds the fits.
-
-    Problems after one that the user ended are not trained.
+    """The number of each binary problem and its watch, while the caller adds the fits; problems
+    after one that the user ended are not trained.
     """
     with progress.whole_fit("fit", max_subtasks=len(tasks)):
         for number, pair in enumerate(tasks):

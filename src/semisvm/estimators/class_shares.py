@@ -114,22 +114,17 @@ def share_of_labels(asked: str | float, share: float, n_labeled: int) -> Positiv
 
 
 def report_shares(shares: list[PositiveShare | None]) -> tuple[np.ndarray, np.ndarray]:
-    """`positive_fraction_`, (n_problems,), and `positive_fraction_interval_`, (n_problems, 2).
-
-    NaN where a fit ended before its share was settled.
+    """`positive_fraction_`, (n_problems,), and `positive_fraction_interval_`, (n_problems, 2); NaN
+    where a fit ended before its share was settled.
     """
-    unknown = PositiveShare(np.nan, np.nan, np.nan)
-    known = [share or unknown for share in shares]
-    return np.array([share.value for share in known]), np.array(
-        [(share.low, share.high) for share in known]
-    )
+    known = [share or PositiveShare(np.nan, np.nan, np.nan) for share in shares]
+    intervals = np.array([(share.low, share.high) for share in known])
+    return np.array([share.value for share in known]), intervals
 
 
 def unlabeled_rows(sign: np.ndarray) -> np.ndarray:
-    """The rows without a label, in the order in which ties are settled.
-
-    It is the order of the rows, or the opposite one if the first label is negative: so the classes
-    may change their names, and every row still gets the same one.
+    """The rows without a label, in the order in which ties are settled: theirs, or the opposite one
+    if the first label is negative, so that classes may change their names.
     """
     rows = np.flatnonzero(sign == 0)
     labeled = sign[sign != 0]
@@ -137,9 +132,8 @@ def unlabeled_rows(sign: np.ndarray) -> np.ndarray:
 
 
 def rank_rows(scores: np.ndarray, rows: np.ndarray, *, rounding: float = 0.0) -> np.ndarray:
-    """These rows, largest score first; scores within `rounding` of the largest tie.
-
-    Ties stay in the order of the rows.
+    """These rows, largest score first; scores within `rounding` of the largest tie, and stay in
+    the order of the rows.
     """
     values = scores[rows]
     if rounding == 0.0:

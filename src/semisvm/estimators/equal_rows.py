@@ -77,13 +77,10 @@ class EqualRows:
 
 
 def are_copies_alike(problem: TrainingProblem) -> bool:
-    """Whether equal rows can be found, and none has costs of its own.
-
-    The primal form is made for so many rows that looking for copies would take longer than it
-    saves.
-    """
+    """Whether equal rows can be found, and none has costs of its own."""
     costs = problem.costs
     asked = problem.kernel.kernel
+    # In the primal form rows are so many that looking for copies takes longer than it saves.
     may_be_found = isinstance(asked, str) and asked != "precomputed" and not problem.is_primal
     is_of_rows = costs.of_row is not None or (costs.matrix is not None and costs.matrix.ndim == 3)
     return may_be_found and not is_of_rows
@@ -92,11 +89,8 @@ def are_copies_alike(problem: TrainingProblem) -> bool:
 def merge_unlabeled_copies(
     problem: TrainingProblem,
 ) -> tuple[TrainingProblem, Callable[[BinaryFit], BinaryFit]]:
-    """The problem with equal unlabeled rows as one row, and what makes its fits those of all.
-
-    A method that labels a share of the weight can't give half a row a label. Where copies are one
-    row from the start, a row of weight 2 and two rows are the same problem. Labeled rows stay as
-    they are.
+    """The problem with equal unlabeled rows as one row, and what makes its fits those of all: a
+    row of weight 2 and two rows are then the same problem. Labeled rows stay as they are.
     """
     if are_copies_alike(problem):
         is_labeled = problem.labels.is_labeled
@@ -112,10 +106,9 @@ def arrange_by_content(
 ) -> tuple[np.ndarray, TrainingProblem]:
     """All rows, or these, in an order that depends on what they hold alone; and their problem.
 
-    Some methods settle ties or draw folds by the order of rows: in this order, other places of the
-    same rows change nothing. Labels come last, so that other names of the classes change the order
-    of equal rows only. Rows of a precomputed kernel stay where they are: all that is known of them
-    is how they relate to each other.
+    Methods that settle ties or draw folds by the order of rows are then the same in any order.
+    Labels come last: other names of the classes change the order of equal rows only. Rows of a
+    precomputed kernel stay where they are.
     """
     rows = np.arange(whole.n_rows) if rows is None else rows
     if not whole.kernel.is_precomputed:
@@ -128,10 +121,7 @@ def arrange_by_content(
 def arrange_repeated(
     whole: TrainingProblem, rows: np.ndarray | None = None
 ) -> tuple[np.ndarray, TrainingProblem]:
-    """The same, and a row of weight 2 is there twice: for methods that count rows.
-
-    Weights that are not numbers of rows (`as_repetitions`) stay weights.
-    """
+    """The same, and a row of weight 2 is there twice (`as_repetitions`)."""
     rows, problem = arrange_by_content(whole, rows)
     times = as_repetitions(problem.weight)
     if times is None:
@@ -164,18 +154,13 @@ def join_copies(rows: np.ndarray, found: MethodFit) -> tuple[np.ndarray, MethodF
 
 
 def content_order(X: Any, *ties: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-    """The order of rows by what they hold, then by `ties`, the last of which counts first.
-
-    rows   the numbers of those to look at; None: all of them
-    """
+    """The order of rows, or of these, by what they hold, then by `ties`, the last one first."""
     return np.lexsort((*ties, content_key(X, rows)))
 
 
 def content_key(X: Any, rows: np.ndarray | None = None) -> np.ndarray:
-    """One number per row, the same for equal rows and almost never for others: a random projection.
-
-    It is summed in an order that depends on the row alone, unlike in BLAS. A sum that overflows to
-    infinity minus infinity becomes 0.
+    """One number per row, the same for equal rows and almost never for others: a random projection,
+    summed in an order that depends on the row alone. What is not finite becomes 0.
     """
     if not is_sparse_matrix(X) and X.dtype.kind in "fiub":
         sums = _project(X, rows)

@@ -189,9 +189,8 @@ class Progress:
 
 
 def last_in_time(steps: Iterable[Step]) -> tuple[Step | None, Status | None]:
-    """The last of the steps, each a result, and what ended them early: a TimeoutError or Ctrl-C.
-
-    Ctrl-C is raised where there is no result to keep.
+    """The last of the steps, each a result, and what ended them early: a TimeoutError, or Ctrl-C
+    where there is a result to keep.
     """
     last = None
     try:
@@ -220,11 +219,8 @@ def warn_caller(warning: Warning) -> None:
 
 
 def pass_interrupt_on(estimator: Any) -> None:
-    """Raise KeyboardInterrupt after a fit that Ctrl-C ended, where a loop around it must end.
-
-    A fit that the user called keeps the best model. A clone belongs to the loop of someone else (a
-    grid search, an ensemble), which would begin the next fit if it were not told. A second Ctrl-C
-    within a second is always passed on.
+    """Raise KeyboardInterrupt after a fit that Ctrl-C ended, if it is of a clone: a grid search or
+    an ensemble would else begin the next one. A second Ctrl-C within a second is always passed on.
     """
     global _interrupted_at
     before = _interrupted_at

@@ -154,10 +154,7 @@ class Rounds:
     def solve(
         self, problem: Problem, *, tol: float | None = None, start: Any = None, **how: Any
     ) -> Solution:
-        """Solve from the last solution, or from a better start, within what is left of the limits.
-
-        `how` replaces arguments of the solver, such as the device.
-        """
+        """Solve from the last solution, or a better start, within what is left of the limits."""
         start = self._solution if start is None else start
         return self._keep(solve_machine(problem, start, **(self._arguments(tol) | how)))
 
@@ -329,10 +326,8 @@ class Labeler:
         tol: float | None = None,
         max_iter: int | None = None,
     ):
-        """Solve every task on a labeling, from the solutions of the last one.
-
-        Once a solve was interrupted or stopped, the problems after it are carried into their bounds
-        and left there.
+        """Solve every task on a labeling, from the solutions of the last one; those after one that
+        was interrupted or stopped are carried into their bounds and left there.
         """
         problems = [task.problem(self.kernel, codes, box) for task in self.tasks]
         limits = self.problem.limits.of_solve(
@@ -373,20 +368,13 @@ class Labeler:
     def fits(
         self, history: list[RoundRecord], rounds: np.ndarray | None = None, ended: str | None = None
     ) -> list[BinaryFit]:
-        """The solutions as fits; the history and the steps of the whole sequence go with the first.
-
-        Fits of a cost matrix are in the units of the costs.
+        """The solutions as fits, those of a cost matrix in the units of the costs; the history and
+        the steps of the whole sequence go with the first.
         """
-        fits = [
-            fit_of(
-                found,
-                [] if number else history,
-                n_iter=0 if number else self.n_iter,
-                rounds=rounds,
-                ended=ended,
-            )
-            for number, found in enumerate(self.found)
-        ]
+        known = {"rounds": rounds, "ended": ended}
+        first, *others = self.found
+        fits = [fit_of(first, history, n_iter=self.n_iter, **known)]
+        fits += [fit_of(found, [], n_iter=0, **known) for found in others]
         if not isinstance(self.tasks[0], OneSided):
             return fits
         unit = self.tasks[0].unit / 2  # that they were solved in

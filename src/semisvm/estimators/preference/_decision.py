@@ -195,15 +195,14 @@ class PreferenceMixin(OperatingPointsMixin):
         names = names[1:] if len(names) == 2 else names
         self.threshold_ = np.array([0.0 if o is None else o.point.threshold for o in outcomes])
         self._is_held_out = np.array([o is not None and o.is_held_out for o in outcomes])
-        self.operating_points_ = dict.fromkeys(names)
-        self.audits_ = dict.fromkeys(names)
-        self.calibration_scores_ = dict.fromkeys(names)
-        self.calibration_sign_ = dict.fromkeys(names)
-        for name, outcome in zip(names, outcomes, strict=True):
-            if outcome is not None:
-                self.operating_points_[name], self.audits_[name] = outcome.point, outcome.audit
-                self.calibration_scores_[name] = outcome.calibration_scores
-                self.calibration_sign_[name] = outcome.calibration_sign
+
+        def by_class(field: str) -> dict[Any, Any]:
+            return {n: getattr(o, field, None) for n, o in zip(names, outcomes, strict=True)}
+
+        self.operating_points_ = by_class("point")
+        self.audits_ = by_class("audit")
+        self.calibration_scores_ = by_class("calibration_scores")
+        self.calibration_sign_ = by_class("calibration_sign")
         self._sigmoids = (
             self._fit_sigmoids() if self.probability and self._is_held_out.all() else None
         )
