@@ -9,7 +9,8 @@
     speed       a pool of a million rows
 
 `--supg CLONE` and `--bargain CLONE` name clones of stanford-futuredata/supg and ucbepic/BARGAIN;
-without them these columns stay empty. `--seeds N` runs per cell, `--jobs N` processes. SEMISVM_DATA names the
+without them these columns stay empty. `--seeds N` runs per cell (blocks of ten for violations),
+`--jobs N` processes. SEMISVM_DATA names the
 data folder. Finished cells are kept in studies/certify/results (or `--out`) and are not run again;
 `--show` prints the tables without running anything. docs/measured/certify.md has them with date and
 machine.
@@ -39,7 +40,6 @@ BESIDE: dict[str, tuple[str, tuple[str, ...], tuple[float, ...], float, tuple[in
     "recall": ("recall", tuple(TABLES), (0.7, 0.8, 0.9), 0.1, (100, 300), 3),
 }
 METHODS = ("campaign", "campaign, one look", "BARGAIN", "SUPG", "top", "random")
-VIOLATION_RUNS = 70  # campaigns per cell
 GROUPS = ((0.05, "below 5%"), (0.15, "5 to 15%"), (1.0, "above 15%"))
 
 
@@ -137,29 +137,41 @@ def _mean_text(records: Records, measure: str, cells: list[str]) -> str:
 
 
 def run_violations(part: str, options: argparse.Namespace) -> Records:
-    """Run campaigns at the boundary, one of each cell before the next of any."""
+    """Run blocks of campaigns at the boundary, one of each cell before the next of any."""
     by_key = {cell.key: cell for cell in violations.CELLS}
-    tasks = [(key, seed) for seed in range(options.seeds or VIOLATION_RUNS) for key in by_key]
+    tasks = [
+        (key, block)
+        for block in range(options.seeds or max(map(violations.n_blocks, violations.CELLS)))
+        for key, cell in by_key.items()
+        if block < violations.n_blocks(cell)
+    ]
     return run_tasks(
         part,
         tasks,
-        lambda key, seed: violations.is_ever_wrong(by_key[key], seed),
+        lambda key, block: violations.count_wrong(by_key[key], block),
         options.out,
         options.jobs,
     )
 
 
 def show_violations(part: str, records: Records) -> str:
-    """Return one line per target and kind of world."""
+    """Return one line per target and kind of world, and one per target."""
     lines = []
+    sums: dict[str, np.ndarray] = {}
     for cell in violations.CELLS:
-        runs = list(records.get(cell.key, {}).values())
-        share = f"{sum(runs) / len(runs):.3f}" if runs else "-"
-        lines.append([cell.key, str(len(runs)), str(sum(runs)), share])
-    n = sum(len(runs) for runs in records.values())
-    wrong = sum(sum(runs.values()) for runs in records.values())
+        if not (blocks := list(records.get(cell.key, {}).values())):
+            continue
+        counted = np.array([len(blocks) * violations.BLOCK, sum(blocks)])
+        sums[cell.target] = sums.get(cell.target, 0) + counted
+        lines.append([cell.key, *_counts(*counted)])
+    lines += [[f"**{target}, in all**", *_counts(*counted)] for target, counted in sums.items()]
     table = markdown_table(["target, worlds", "campaigns", "ever wrong", "share"], lines)
+    n, wrong = sum(sums.values(), np.zeros(2, dtype=int))
     return f"{table}\n\nIn all {wrong:,} of {n:,}; {violations.RISK:.0%} are allowed in each line."
+
+
+def _counts(n: int, n_wrong: int) -> list[str]:
+    return [f"{n:,}", str(n_wrong), f"{n_wrong / n:.3f}"]
 
 
 PARTS: dict[str, tuple[Callable[..., Records], Callable[[str, Records], str]]] = {

@@ -3,9 +3,10 @@
 Every cell is a target in a world that is made to mislead: an adversary looks after each batch and
 stops as soon as what is certified is false. At most `RISK` of the campaigns of a cell may be.
 
-    precision   every set just below the target; true at the top, then below; bad at the top; rare
+    precision   every set just below the target; true at the top, then below; bad at the top; rare;
+                with a budget, which is what is spent, and without one
     recall      the missed positives deep below, so that half of all thresholds are just below the
-                target; scores that tell something; scores of no use
+                target; scores that tell something; scores of no use; also by one look at the end
     F, cost     the target is just beyond what the best threshold reaches: every certificate is false
     both        a precision, and a recall just beyond what any threshold with it reaches
     new rows    the same for the source of the rows: precision everywhere just below, misses deep below
@@ -26,6 +27,8 @@ N_ROWS = 400
 SET_LABELS, SET_BATCH = 60, 20
 RECALL_LABELS, RECALL_BATCH = 100, 20
 THRESHOLD_LABELS, THRESHOLD_BATCH = 160, 40
+PER_TARGET = 2000  # campaigns, at least
+BLOCK = 10  # campaigns of a cell that are counted together
 
 
 class World(NamedTuple):
@@ -57,10 +60,16 @@ CELLS = tuple(
         for level in (0.6, 0.8, 0.9)
     ]
     + [
+        Cell("precision, no budget", world, level)
+        for world in ("just below", "true then below")
+        for level in (0.6, 0.8, 0.9)
+    ]
+    + [
         Cell("recall", world, level)
         for world in ("deep misses", "informative", "no use")
         for level in (0.7, 0.8, 0.9)
     ]
+    + [Cell("recall, one look", world, 0.8) for world in ("deep misses", "no use")]
     + [
         Cell(target, "just beyond the best", use)
         for target in ("F", "cost", "both")
@@ -71,14 +80,25 @@ CELLS = tuple(
 )
 
 
+def n_blocks(cell: Cell) -> int:
+    """Blocks of campaigns of a cell, so that its target has as many as are asked for."""
+    n_cells = sum(other.target == cell.target for other in CELLS)
+    return math.ceil(PER_TARGET / (n_cells * BLOCK))
+
+
+def count_wrong(cell: Cell, block: int) -> int:
+    """Return how many campaigns of a block are ever wrong."""
+    return sum(is_ever_wrong(cell, seed) for seed in range(block * BLOCK, (block + 1) * BLOCK))
+
+
 def is_ever_wrong(cell: Cell, seed: int) -> bool:
     """Whether one campaign is false after some batch."""
-    rng = np.random.default_rng([seed, CELLS.index(cell)])
+    rng = np.random.default_rng([seed, *cell.key.encode()])
     world = WORLDS[cell.target](cell, rng)
     n_labels, batch = THRESHOLD_LABELS, THRESHOLD_BATCH
-    if cell.target == "precision":
+    if cell.target in ("precision", "precision, no budget"):
         n_labels, batch = SET_LABELS, SET_BATCH
-    elif cell.target == "recall":
+    elif cell.target in ("recall", "recall, one look"):
         n_labels, batch = RECALL_LABELS, RECALL_BATCH
     own_seed = rng.bytes(16).hex()  # a campaign's own comes from the operating system
     campaign = Campaign(world.scores, confidence=1 - RISK, seed=own_seed, **world.asked)
@@ -105,7 +125,8 @@ def _precision(cell: Cell, rng: np.random.Generator) -> World:
             "rare": np.full(N_ROWS, 0.05),
         }[cell.world]
         truth = (rng.random(N_ROWS) < rates).astype(int)
-    return World(scores, truth, {"min_precision": p, "budget": SET_LABELS}, _misses(truth, p=p))
+    budget = SET_LABELS if cell.target == "precision" else None
+    return World(scores, truth, {"min_precision": p, "budget": budget}, _misses(truth, p=p))
 
 
 def _deep_misses(r: float, n_positive: int = 60) -> np.ndarray:
@@ -126,7 +147,10 @@ def _recall(cell: Cell, rng: np.random.Generator) -> World:
     else:
         truth = (rng.random(N_ROWS) < 0.15).astype(int)
         scores = (1.5 if cell.world == "informative" else 0.0) * truth + rng.normal(size=N_ROWS)
-    return World(scores, truth, {"min_recall": r}, _misses(truth, r=r))
+    asked: dict[str, Any] = {"min_recall": r}
+    if cell.target == "recall, one look":
+        asked |= {"budget": RECALL_LABELS, "one_look": True}
+    return World(scores, truth, asked, _misses(truth, r=r))
 
 
 def _beyond_the_best(cell: Cell, rng: np.random.Generator) -> World:
@@ -175,7 +199,9 @@ def _new_rows(cell: Cell, rng: np.random.Generator) -> World:
 
 WORLDS: dict[str, Callable[[Cell, np.random.Generator], World]] = {
     "precision": _precision,
+    "precision, no budget": _precision,
     "recall": _recall,
+    "recall, one look": _recall,
     "F": _beyond_the_best,
     "cost": _beyond_the_best,
     "both": _beyond_the_best,

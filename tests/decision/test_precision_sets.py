@@ -62,7 +62,7 @@ def test_sets_and_shares_of_a_plan(monkeypatch):
     """The values of the derivation, whose plans were judged by one cautious case."""
     monkeypatch.setattr(precision_sets, "SPREADS", (-0.7,))
     probabilities = np.linspace(0.99, 0.01, 200)
-    plan = plan_precision_sets(probabilities, probabilities, 0.8, 0.1, budget=40)
+    plan = plan_precision_sets(probabilities, probabilities, 0.8, 0.1, n_planned=40)
     sizes = [20, 22, 25, 27, 31, 34, 38, 42, 47, 52, 58, 64, 71, 79, 88, 98, 109, 121, 135, 150]
     assert [planned.n_accepted for planned in plan.thresholds] == sizes
     shares = [planned.share for planned in plan.thresholds]

@@ -31,7 +31,7 @@ from semisvm.campaign.verdict import CampaignVerdict, PriceList, make_verdict
 from semisvm.decision import Target
 from semisvm.decision.betting import SamplingClaim
 from semisvm.decision.checks import check_confidence, check_scores
-from semisvm.decision.sampling_plan import PlanKind, planned_labels
+from semisvm.decision.sampling_plan import PlanKind
 from semisvm.errors import counted
 
 LIKELY_RIGHT = 0.95  # a first guess of how many labels of somebody else are right
@@ -86,7 +86,9 @@ class Campaign:
     budget : int, optional
         About how many labels will be given: draws are planned for the best set after so many. By
         default they are planned for an early first certificate, and from there for 200 labels. A
-        budget does not bind, and no promise depends on it, unless `one_look` is true.
+        budget of up to 500 labels also proves more of a precision: looks are paid for up to the
+        budget, and one tenth of the risk is left for labels beyond it. It does not bind, unless
+        `one_look` is true.
     one_look : bool, default=False
         For `min_recall`: the first `budget` rows are a simple random sample, and the verdict is
         open until all of them are answered. Who can wait gets a smaller set: looking at any time
@@ -205,7 +207,7 @@ class Campaign:
             thresholds=thresholds,
             dont_know=dont_know,
             as_sets=not error_rate,
-            budget=planned_labels(budget, len(vector)),
+            budget=budget,
             one_look=one_look,
         )
         ledger = join_ledgers(

@@ -22,6 +22,7 @@ from semisvm.decision.sampling_plan import (
     plan_precision_sets,
     plan_recall_sets,
     plan_sampling,
+    planned_labels,
 )
 
 FEWEST_ACCEPTED = 3  # rows that a precision is estimated from
@@ -61,7 +62,7 @@ def plan_campaign(
     thresholds: Any,
     dont_know: str,
     as_sets: bool,
-    budget: int,
+    budget: int | None,
     one_look: bool,
 ) -> SamplingPlan:
     """Return what a campaign freezes, from the pool's scores and what else is known; see
@@ -91,7 +92,12 @@ def plan_campaign(
     if as_sets and is_plain and len(measures) == 1:
         if target.min_precision is not None:
             return plan_precision_sets(
-                scores, chances, target.min_precision, 1 - confidence, budget
+                scores,
+                chances,
+                target.min_precision,
+                1 - confidence,
+                planned_labels(budget, len(scores)),
+                is_budget=budget is not None,
             )
         if target.min_recall is not None and target.min_recall < 1:
             plan = plan_recall_sets(scores, chances)

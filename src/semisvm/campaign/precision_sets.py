@@ -24,20 +24,18 @@ from semisvm.campaign.state import CampaignState
 from semisvm.decision.betting import perfect_record
 from semisvm.decision.precision_sets import (
     PrefixPath,
-    SetBound,
     SetOutlook,
     certified_bounds,
-    decreasing,
     forecast_labels,
+    learned_rates,
     plan_labels,
     random_parts,
     returnable,
-    width_of,
 )
+from semisvm.decision.spent_risk import set_bounds
 
 FIRST_AT_RANDOM = 10  # labels: they say how good the predictions are
 SOON = 1.5  # times the labels of the first certificate in sight, for a larger one
-PRIOR_ROWS = 3.0  # that the predictions of a band are worth, beside its answers
 MOST_FORECAST = 20_000  # labels
 N_FORECASTS = 40  # numbers of labels that a forecast considers
 
@@ -53,9 +51,9 @@ class PrecisionSets(SetProcedure):
         self._level = state.target.min_precision
         self._sizes = np.array([planned.n_accepted for planned in state.plan.thresholds])
         self._shares = np.array([planned.share for planned in state.plan.thresholds])
-        self._bounds = [
-            SetBound(int(n), self._level, width_of(int(n), state.n_planned)) for n in self._sizes
-        ]
+        self._bounds = set_bounds(
+            self._sizes, self._level, state.n_planned, is_budget=state.budget is not None
+        )
         self._order = DrawOrder(state.plan, state.clock_key())
         self._by_rank = state.plan.top_rows()
         self.read_again()
@@ -126,7 +124,7 @@ class PrecisionSets(SetProcedure):
                 return int(soon[-1]), n
         n_left = max(self._state.n_planned - n_labels, n)
         lengths = self._order.prefix_lengths(outlook.n_sets, random_parts(n_left))
-        k, n_random = plan_labels(outlook, lengths, n_left, n_returned)
+        k, n_random, _ = plan_labels(outlook, lengths, n_left, n_returned)
         return k, max(n_random, FIRST_AT_RANDOM - n_labels)
 
     def standing(self, *, with_forecasts: bool = True) -> Standing:
@@ -210,8 +208,7 @@ class PrecisionSets(SetProcedure):
     def _outlook(self) -> SetOutlook:
         seen = self._per_band(self._answers != UNLABELED)
         hits = self._per_band(self._answers == POSITIVE)
-        weights = seen + PRIOR_ROWS
-        rates = decreasing((hits + PRIOR_ROWS * self._plan.beliefs) / weights, weights)
+        rates = learned_rates(self._plan.beliefs, hits, seen)
         edges = np.concatenate([[0.0], np.cumsum(self._plan.sizes)])
         return SetOutlook(
             self._bounds, self._shares, self._state.risk, edges, rates, seen, hits, self._paths
@@ -245,6 +242,8 @@ class PrecisionSets(SetProcedure):
             evidence = max(0.0, float(gains.max(initial=0.0)))
         expected = outlook.hits + outlook.unlabeled * outlook.rates
         needed = 1 / (self._state.risk * level)
+        if is_certified:  # the bounds of a budget are exact, and may need less than this ratio
+            needed = min(needed, float(np.exp(evidence)))
         return ThresholdEvidence(
             threshold=planned.threshold,
             n_accepted=planned.n_accepted,

@@ -47,7 +47,7 @@ from semisvm.decision.betting import (
     null_total,
 )
 from semisvm.decision.checks import Floats
-from semisvm.decision.logarithms import log_sum_exp
+from semisvm.decision.logarithms import expit, log_sum_exp, logit
 
 # Weight of the experts with totals below p n, at most: small sets need them, because rows found
 # positive lower their bar.
@@ -61,6 +61,13 @@ CHAIN = 4
 # sets that were too small: on five synthetic pools .22 instead of .25 of the positives were
 # returned with 100 labels at precision .9, and .14 instead of .16 at .95.
 SPREADS = (-1.15, -0.32, 0.32, 1.15)
+
+PRIOR_ROWS = 3.0  # that the prediction for a band is worth, beside its answers
+# How wrong predictions may be: their log-odds are stretched and shifted, in all combinations.
+STRETCH_SPREAD = 0.4  # standard deviation of the logarithm of the stretch; that of the shift is 1
+SHIFTS, STRETCHES = (
+    grid.ravel() for grid in np.meshgrid(np.linspace(-2.5, 2.5, 11), [0.5, 0.7, 1.0, 1.4, 2.0])
+)
 
 
 class SetBound:
@@ -127,6 +134,19 @@ class SetBound:
             high = np.where(is_rejected, high, middle)
         return np.maximum(low, pos)
 
+    def proved(self, path: PrefixPath, risk: float, share: float) -> float:
+        """Return the highest bound of the later half of a path, at a share of the risk.
+
+        All of the path would be as valid, but a lucky beginning would stand for ever.
+        """
+        late = slice(len(path) // 2, None)
+        bounds = self.lower(path.pos[late], path.neg[late], path.mixture[late], risk * share)
+        return float(bounds.max())
+
+    def expected(self, pos: Floats, neg: Floats, risk: float, shares: Floats) -> Floats:
+        """Return the bound after so many positive and negative answers, maybe not whole ones."""
+        return self.lower(pos, neg, self.log_mixture(pos, neg), risk * shares)
+
 
 def width_of(n: int, budget: int) -> float:
     """Return the weight of the experts below the target, for a set of n rows."""
@@ -173,10 +193,8 @@ def certified_bounds(
 ) -> tuple[Floats, Floats]:
     """Return L_k of all sets, which hold together at every time, and the risk share of each.
 
-    `found` are the rows found positive inside each set, wherever they stand in the order. The
-    highest bound of the later half of a path counts, not of all of it: that is as valid, and a
-    lucky beginning does not stand for ever. `is_capped=False` is wrong, and there for the test that
-    shows it.
+    `found` are the rows found positive inside each set, wherever they stand in the order.
+    `is_capped=False` is wrong, and there for the test that shows it.
     """
     lower: list[float] = []
     levels: list[float] = []
@@ -186,9 +204,7 @@ def certified_bounds(
         level = float(np.asarray(shares)[k]) + carried
         L = facts[k]
         if len(path):
-            late = slice(len(path) // 2, None)
-            proved = bound.lower(path.pos[late], path.neg[late], path.mixture[late], risk * level)
-            L = max(L, float(proved.max()))
+            L = max(L, bound.proved(path, risk, level))
         carried = level if bound.whole <= L else 0.0
         if is_capped:
             L = max(min(L, bound.whole), facts[k])
@@ -226,6 +242,21 @@ def decreasing(values: ArrayLike, weights: ArrayLike) -> Floats:
             block = (mean, weight, before[2] + block[2])
         pooled.append(block)
     return np.concatenate([np.full(length, value) for value, _, length in pooled])
+
+
+def learned_rates(beliefs: Floats, hits: Floats, seen: Floats) -> Floats:
+    """Return the expected share of positives in each band, decreasing: predictions whose log-odds
+    are shifted and stretched as all answers suggest, and then the answers of the band itself.
+    """
+    log_odds = logit(beliefs)
+    rates = expit(SHIFTS[:, None] + STRETCHES[:, None] * log_odds).clip(1e-6, 1 - 1e-6)
+    log_weights = -0.5 * (SHIFTS**2 + (np.log(STRETCHES) / STRETCH_SPREAD) ** 2)
+    log_weights += np.log(rates) @ hits + np.log1p(-rates) @ (seen - hits)
+    weights = np.exp(log_weights - log_weights.max())
+    weights /= weights.sum()
+    predicted = expit(weights @ SHIFTS + np.exp(weights @ np.log(STRETCHES)) * log_odds)
+    n_rows = seen + PRIOR_ROWS
+    return decreasing((hits + PRIOR_ROWS * predicted) / n_rows, n_rows)
 
 
 @dataclass(frozen=True)
@@ -297,8 +328,7 @@ class SetOutlook:
                 read = np.round(read)
                 pos = np.minimum(np.floor(pos), read)
             levels = self.shares[j] + carried[:, about]
-            mixture = bound.log_mixture(pos, read - pos)
-            L = bound.lower(pos, read - pos, mixture, self.risk * levels)
+            L = bound.expected(pos, read - pos, self.risk, levels)
             carried[:, about] = np.where(bound.whole <= L, levels, 0.0)
             lower[:, j] = np.minimum(L[:, 0], bound.whole)
         return lower, rates
@@ -328,9 +358,9 @@ def random_parts(n_left: int) -> np.ndarray:
 
 def plan_labels(
     outlook: SetOutlook, lengths: Floats, n_left: int, n_returned: int = 0
-) -> tuple[int, int]:
-    """Return the plan from which most positives are expected in the returned set: a set, and how
-    many labels at random in it; the others are spent below it from the top.
+) -> tuple[int, int, float]:
+    """Return the plan from which most positives are expected in the returned set: a set, how many
+    labels at random in it (the others are spent below it from the top), and these positives.
 
     `lengths` has the prefix of each set (columns) after each of `random_parts(n_left)` more labels
     at random in it (rows). `n_returned` unlabeled rows may be returned already, and stay if the
@@ -371,7 +401,7 @@ def plan_labels(
     is_possible = (U >= 0) & (X <= n_left)
     value = np.where(is_possible, np.where(room >= 0, proved, unproved).mean(axis=0), -1.0)
     x, k = np.unravel_index(np.argmax(value), value.shape)
-    return int(k), int(X[x, k])
+    return int(k), int(X[x, k]), float(value[x, k])
 
 
 def forecast_labels(outlook: SetOutlook, lengths: Floats, labels: np.ndarray) -> list[int | None]:

@@ -16,7 +16,7 @@ expected to be returned, and bands below them. Recall: fifty bands, with a thres
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -33,15 +33,15 @@ from semisvm.decision.linear_claims import (
     stratified,
     with_experts,
 )
+from semisvm.decision.logarithms import expit, logit
 from semisvm.decision.precision_sets import (
     PrefixPath,
-    SetBound,
     SetOutlook,
     decreasing,
     plan_labels,
     random_parts,
-    width_of,
 )
+from semisvm.decision.spent_risk import MOST_SPENT, set_bounds
 from semisvm.decision.target import Target
 
 N_SIZES = 12
@@ -59,6 +59,13 @@ N_SETS = 20
 # it evenly over all sets returned less on most of five pools. With .5 or .7 at the first set to be
 # proved and little above it, six synthetic pools returned more, and public tables as much.
 SHARE_DECAY = 0.6
+# With a budget the middle is where a sequence with the whole risk had best begin, whether the
+# predicted log-odds are right or off by 1. On eight simulated pools with 100 labels .49 of the
+# positives were returned in the mean; .47 with .6 around the set that looks best, .48 with nearly
+# all of the risk at the start.
+BUDGET_SHARE_DECAY = 0.35
+START_SHIFTS = (-1.0, 0.0, 1.0)
+START_STEP = 2  # sets between two starts that are tried
 # Labels that a plan counts on where no budget is given, and as a share of a small pool.
 DEFAULT_BUDGET = 200
 DEFAULT_BUDGET_SHARE = 0.2
@@ -172,7 +179,13 @@ def planned_labels(budget: int | None, n_rows: int) -> int:
 
 
 def plan_precision_sets(
-    scores: Floats, probabilities: Floats, level: float, risk: float, budget: int
+    scores: Floats,
+    probabilities: Floats,
+    level: float,
+    risk: float,
+    n_planned: int,
+    *,
+    is_budget: bool = False,
 ) -> SamplingPlan:
     """Choose nested sets, their shares of the risk and the bands below them.
 
@@ -183,15 +196,15 @@ def plan_precision_sets(
     ordered = scores[order]
     n = len(ordered)
     n_likely = int((probabilities > 0.5).sum())
-    widest = min(n, max(1.5 * n_likely, budget, 40))
-    smallest = min(max(20, budget / 10, widest / 128), widest)
+    widest = min(n, max(1.5 * n_likely, n_planned, 40))
+    smallest = min(max(20, n_planned / 10, widest / 128), widest)
     set_ends = _at_changes(ordered, np.geomspace(smallest, widest, N_SETS))
     ends = set_ends
     if set_ends[-1] < n:
         tail = np.geomspace(set_ends[-1], n, N_TAIL_BANDS + 2)[1:]
         ends = np.unique(np.concatenate([set_ends, _at_changes(ordered, tail)]))
     bands, sizes, beliefs = _bands_of(order, ends, probabilities)
-    bounds = [SetBound(int(end), level, width_of(int(end), budget)) for end in set_ends]
+    bounds = set_bounds(set_ends, level, n_planned, is_budget=is_budget)
     equal = np.full(len(bounds), 1 / len(bounds))
     nothing = np.zeros(len(sizes))
     outlook = SetOutlook(
@@ -204,9 +217,14 @@ def plan_precision_sets(
         hits=nothing,
         paths=[PrefixPath.empty() for _ in bounds],
     )
-    lengths = np.minimum(random_parts(budget)[:, None].astype(float), outlook.sizes)
-    best, _ = plan_labels(outlook, lengths, budget)
-    shares = SHARE_DECAY ** np.abs(np.arange(len(bounds)) - max(best - 1, 0))
+    lengths = np.minimum(random_parts(n_planned)[:, None].astype(float), outlook.sizes)
+    if is_budget and n_planned <= MOST_SPENT:
+        center = _best_start(outlook, lengths, n_planned)
+        decay = BUDGET_SHARE_DECAY
+    else:
+        center = max(plan_labels(outlook, lengths, n_planned)[0] - 1, 0)
+        decay = SHARE_DECAY
+    shares = decay ** np.abs(np.arange(len(bounds)) - center)
     shares /= shares.sum()
     cuts = _cut_values(ordered, set_ends)
     planned = tuple(
@@ -220,6 +238,20 @@ def plan_precision_sets(
     return SamplingPlan(
         bands, sizes, np.ones(len(sizes)), beliefs, planned, "precision sets", ranks
     )
+
+
+def _best_start(outlook: SetOutlook, lengths: Floats, n_planned: int) -> int:
+    """Return the set from which most positives are expected if the whole risk begins there, in the
+    mean over predictions as they are, too high and too low.
+    """
+    starts = np.arange(len(outlook.bounds))[::START_STEP]
+    log_odds = logit(np.clip(outlook.rates, LEAST_DOUBT, 1 - LEAST_DOUBT))
+    worlds = [replace(outlook, rates=expit(log_odds + shift)) for shift in START_SHIFTS]
+    values = [
+        sum(plan_labels(replace(world, shares=shares), lengths, n_planned)[2] for world in worlds)
+        for shares in np.eye(len(outlook.bounds))[starts]
+    ]
+    return int(starts[int(np.argmax(values))])
 
 
 def plan_recall_sets(scores: Floats, probabilities: Floats) -> SamplingPlan | None:
