@@ -8,6 +8,7 @@ import pytest
 
 from page_tables import agrees, assert_shown, cells, page, part
 from source_files import REPOSITORY
+from studies import practitioner
 from studies.certify import fair_sample
 from studies.few_labels.__main__ import page_of
 from studies.few_labels.public import TABLES, TEXTS
@@ -112,6 +113,17 @@ def test_alarms_of_the_check_of_samples_are_on_record():
     said = page("docs/choose-what-to-label.md")
     assert f"Of {n_random} random samples {false} gave a false alarm" in said
     assert f"{detected} of {n_doubtful} samples of doubtful rows" in said
+
+
+# ---- the command's defaults ----
+
+
+DEFAULTS = practitioner.tables_of(read_cells(practitioner.RECORD))
+
+
+@pytest.mark.parametrize("title", DEFAULTS)
+def test_the_study_of_defaults_is_on_record(title):
+    assert f"## {title}\n\n{DEFAULTS[title]}" in page("docs/measured/practitioner.md")
 
 
 # ---- the sets of the SSL book ----

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from page_tables import agrees, cells, first_number, page, part
+from page_tables import agrees, cells, first_number, page
 from source_files import REPOSITORY
 
 PAPERS = {"PSVM": "psvm", "CS4VM": "cs4vm", "cluster-SVM": "cluster-svm", "PTSVM": "ptsvm"}
@@ -84,35 +84,6 @@ def test_pages_show_the_means_of_the_book_s_sets(name, first_cell, method):
     assert all(
         agrees(number, mean) for number, mean in zip(shown, mean_errors(method), strict=True)
     ), shown
-
-
-# ---- the command's defaults ----
-
-
-def practice(title):
-    """The head, the lines of sets and the line of means of a table of the page on defaults."""
-    head, _, *lines, mean = cells(part("measured/practitioner", f"### {title}\n", "\n### "))
-    return head, lines, mean
-
-
-@pytest.mark.parametrize(
-    "title", ["Average precision", "F1 at the threshold that each method sets"]
-)
-def test_the_study_of_defaults_adds_up(title):
-    head, lines, mean = practice(title)
-    for place in range(1, 6):
-        values = [float(line[place]) for line in lines if line[place]]
-        assert float(mean[place]) == pytest.approx(sum(values) / len(values), abs=1.1e-3), head[
-            place
-        ]
-    for name, ours, *others, beside, is_as_good in lines:
-        gap, error = map(float, re.match(r"(\S+) ± (\S+)", beside).groups())
-        best = max(float(cell) for cell in others if cell)
-        assert gap == pytest.approx(float(ours) - best, abs=1.6e-3), name
-        if abs(gap + error) > 1e-3:  # else rounded numbers do not tell
-            assert (is_as_good == "yes") == (gap >= -error), name
-    good = {name for name, *_, is_as_good in lines if is_as_good == "yes"}
-    assert mean[-1] == f"{len(good)} of {len(lines)}"
 
 
 # ---- commands ----
