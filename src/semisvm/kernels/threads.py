@@ -67,9 +67,9 @@ def n_threads() -> int:
     """Threads to use now.
 
     The cores that this process may run on (its affinity and the quota of its container), less those
-    that other processes keep busy; or fewer if OMP_NUM_THREADS or threadpoolctl's limits say so.
-    joblib sets the former in its worker processes. A thread of joblib's works alone: there are as
-    many of them as the user asked for.
+    that other processes keep busy where most are free; or fewer if OMP_NUM_THREADS or
+    threadpoolctl's limits say so. joblib sets the former in its worker processes. A thread of
+    joblib's works alone: there are as many of them as the user asked for.
     """
     return min(_n_allowed(), _load.n_cores_to_use())
 
