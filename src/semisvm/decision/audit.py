@@ -194,10 +194,7 @@ def _sums_so_far(counts: np.ndarray) -> np.ndarray:
 @dataclass(frozen=True)
 class Merit:
     """Values, weights and classes of m held-out rows; `span` (k,) is the best minus the worst value
-    per class.
-
-    `n_added` are the rows that each class gets for the standard error; -1, with a span of 0, is the
-    usual variance.
+    per class. Each class gets two more rows for the standard error.
     """
 
     name: str
@@ -205,7 +202,6 @@ class Merit:
     weights: np.ndarray
     codes: np.ndarray
     span: np.ndarray
-    n_added: int = 2
 
     @property
     def mean(self) -> float:
@@ -249,7 +245,7 @@ class Merit:
             n = int(mine.sum())
             scaled = values[mine] / unit
             squares = ((scaled - scaled.mean()) ** 2).sum() + (self.span[code] / unit) ** 2 / 2
-            variance = squares / (n + self.n_added)
+            variance = squares / (n + 2)
             total += self.weights[mine].sum() ** 2 * variance / n
         return unit * float(np.sqrt(total))
 
@@ -272,30 +268,16 @@ def judge(
 
 
 def judge_ranking(scores: np.ndarray, codes: np.ndarray) -> Merit:
-    """Return how well scores (m,) rank the rows of the second class above those of the first."""
-    return merit_of_placements(place_among_others(scores, codes), codes, span=1.0)
-
-
-def place_among_others(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return for each row the share of the other class, of two, that its score is on the right
-    side of.
+    """Return how well scores (m,) rank the rows of the second class above those of the first: the
+    area under the ROC curve, as the mean of the shares of the other class that rows are beyond.
     """
     negative, positive = (scores[codes == code] for code in (0, 1))
     values = np.empty(len(scores))
     values[codes == 1] = share_below(positive, negative)
     values[codes == 0] = 1 - share_below(negative, positive)
-    return values
-
-
-def merit_of_placements(
-    values: np.ndarray, codes: np.ndarray, *, span: float, n_added: int = 2
-) -> Merit:
-    """Return the area under the ROC curve, the mean of the placements of either class, with its
-    standard error.
-    """
     values = np.where(codes == 0, values - values[codes == 0].mean(), values)
     sizes = np.bincount(codes, minlength=2)
-    return Merit(RANKING, values, 1 / sizes[codes], codes, np.full(2, span), n_added)
+    return Merit(RANKING, values, 1 / sizes[codes], codes, np.ones(2))
 
 
 def share_below(values: np.ndarray, others: np.ndarray) -> np.ndarray:
