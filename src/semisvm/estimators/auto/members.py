@@ -158,7 +158,7 @@ def train_kernels(view: str, task: FamilyTask, **quick: Any) -> FamilyFit:
         device=settings.device,
         **quick,
     )
-    if is_sparse_matrix(rows) and is_cosine:
+    if is_sparse_matrix(rows) and is_cosine and view != "rows":  # texts, for latent semantics
         task.products[view] = library.geometry.uncentered(at.products)[np.ix_(node, node)]
     return fit_kernels(library, at, node, view, task)
 
