@@ -256,7 +256,7 @@ def test_seconds_of_all_methods_on_2_and_16_cores_are_on_record():
 )
 def test_seconds_to_tune_are_on_record(machine, peers):
     runs = json.loads((OF_SPEED / "tune.json").read_text())["runs"]
-    assert render_tune(runs, machine, peers) in page("docs/tune.md")
+    assert render_tune(runs, machine, peers) in page("docs/measured/tune.md")
 
 
 def test_seconds_on_a_gpu_are_on_record():
