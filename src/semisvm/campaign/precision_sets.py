@@ -26,8 +26,9 @@ from semisvm.decision.precision_sets import (
     PrefixPath,
     SetOutlook,
     certified_bounds,
+    corrected_beliefs,
+    expected_rates,
     forecast_labels,
-    learned_rates,
     plan_labels,
     random_parts,
     returnable,
@@ -208,7 +209,10 @@ class PrecisionSets(SetProcedure):
     def _outlook(self) -> SetOutlook:
         seen = self._per_band(self._answers != UNLABELED)
         hits = self._per_band(self._answers == POSITIVE)
-        rates = learned_rates(self._plan.beliefs, hits, seen)
+        beliefs = self._plan.beliefs
+        if self._state.budget is not None:  # without one, first certificates came later by it
+            beliefs = corrected_beliefs(beliefs, hits, seen)
+        rates = expected_rates(beliefs, hits, seen)
         edges = np.concatenate([[0.0], np.cumsum(self._plan.sizes)])
         return SetOutlook(
             self._bounds, self._shares, self._state.risk, edges, rates, seen, hits, self._paths

@@ -244,9 +244,9 @@ def decreasing(values: ArrayLike, weights: ArrayLike) -> Floats:
     return np.concatenate([np.full(length, value) for value, _, length in pooled])
 
 
-def learned_rates(beliefs: Floats, hits: Floats, seen: Floats) -> Floats:
-    """Return the expected share of positives in each band, decreasing: predictions whose log-odds
-    are shifted and stretched as all answers suggest, and then the answers of the band itself.
+def corrected_beliefs(beliefs: Floats, hits: Floats, seen: Floats) -> Floats:
+    """Return the predicted share of positives in each band, with log-odds that are shifted and
+    stretched as the answers of all bands suggest.
     """
     log_odds = logit(beliefs)
     rates = expit(SHIFTS[:, None] + STRETCHES[:, None] * log_odds).clip(1e-6, 1 - 1e-6)
@@ -254,9 +254,15 @@ def learned_rates(beliefs: Floats, hits: Floats, seen: Floats) -> Floats:
     log_weights += np.log(rates) @ hits + np.log1p(-rates) @ (seen - hits)
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
-    predicted = expit(weights @ SHIFTS + np.exp(weights @ np.log(STRETCHES)) * log_odds)
+    return expit(weights @ SHIFTS + np.exp(weights @ np.log(STRETCHES)) * log_odds)
+
+
+def expected_rates(beliefs: Floats, hits: Floats, seen: Floats) -> Floats:
+    """Return the expected share of positives in each band, decreasing, from predictions and the
+    answers of the band.
+    """
     n_rows = seen + PRIOR_ROWS
-    return decreasing((hits + PRIOR_ROWS * predicted) / n_rows, n_rows)
+    return decreasing((hits + PRIOR_ROWS * beliefs) / n_rows, n_rows)
 
 
 @dataclass(frozen=True)
