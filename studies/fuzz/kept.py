@@ -130,19 +130,24 @@ def _compare(recipe: Recipe, content: bytes) -> Verdict:
         for place, name in enumerate(recipe["types"])
     }
     own = {"a": random.normal(size=n), "b": random.normal(size=n), "c": ["red"] * n}
-    parquet.write_table(
-        pa.table(own | kept),
-        "t.parquet",
-        row_group_size=recipe["group"],
-        compression=recipe["compression"],
-    )
-    before = parquet.read_table("t.parquet")
+    try:
+        parquet.write_table(
+            pa.table(own | kept),
+            "t.parquet",
+            row_group_size=recipe["group"],
+            compression=recipe["compression"],
+        )
+        before = parquet.read_table("t.parquet")
+    except pa.ArrowException as error:  # fixed lists with gaps, before PyArrow 21
+        return Verdict("skipped", f"this release of PyArrow can't keep the table: {error}")
     out = f"p.{recipe['out']}"
     keep = [word for name in kept for word in ("--keep", name)]
     code, _, told = run_words(["predict", "m.skops", "t.parquet", "--out", out, *keep])
     may_refuse = recipe["out"] == "csv" and set(recipe["types"]) & set(NO_TEXT)
     if code == 2 and may_refuse and "Write to a .parquet file" in told:
         return Verdict("refused", told)
+    if code == 2 and recipe["out"] == "csv" and "Cannot locate timezone" in told:
+        return Verdict("refused", told)  # PyArrow spells no offset of a zone without a name
     if code != 0:
         return Verdict("exit code", f"{code} {told[-300:]}")
     if recipe["out"] == "csv":

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import semisvm
 from semisvm import AutoSVC, SupervisedSVC, TableEncoder
 from semisvm.columns import cells, table
-from semisvm.columns.cells import CellError
+from semisvm.columns.cells import CellError, without_missing
 from semisvm.columns.characters import HashedCharacters
 from semisvm.columns.table import Columns, read_table
 from semisvm.tables.fit import fit_model
@@ -329,3 +329,10 @@ def test_infinities_of_both_signs_are_refused_without_a_warning():
     X[:2, 0] = np.inf, -np.inf
     with pytest.raises(ValueError, match="contains infinity"):
         AutoSVC(columns="table").fit(X, np.tile([0, 1, -1], 4))
+
+
+def test_a_slice_of_an_arrow_column_keeps_its_texts():
+    column = pyarrow.array(["other", "red", " NA ", "blue", None], pyarrow.large_string())
+    texts = without_missing(column[1:])
+    assert texts.isna().tolist() == [False, True, False, True]
+    assert texts[~texts.isna()].tolist() == ["red", "blue"]

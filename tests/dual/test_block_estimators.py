@@ -134,6 +134,8 @@ def on_torch(X, device):
     return torch.from_numpy(X).to("cuda" if device == "cuda" else "cpu")
 
 
+# With float32 kernels of a device, ProgressiveSVC may end with rows on one side only, and says so.
+@pytest.mark.filterwarnings("ignore:.* of ProgressiveSVC had candidates on one side")
 @pytest.mark.parametrize("name", KEEP_TENSORS)
 def test_a_tensor_stays_on_its_device_from_the_checks_to_the_scores(
     name, other_device, monkeypatch

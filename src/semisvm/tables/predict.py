@@ -286,8 +286,9 @@ def _writer(path: Path, out: Path) -> Iterator[Any]:
         try:
             writer.write_table(table.cast(schema))
         except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
-            reason = f"a column that is kept has not the same type in all rows ({error})"
-            raise fault(out, reason, "Leave it out of `keep`") from None
+            reason = f"a column that is kept can't be written ({error})"
+            remedy = "Leave it out of `keep`, or turn it into text in the data file"
+            raise fault(out, reason, remedy) from None
 
     with open(path, "wb") as stream:  # Arrow itself opens no file whose name is not UTF-8
         try:
