@@ -114,7 +114,7 @@ def test_a_row_for_later_comes_back(session, monkeypatch):
 def test_an_answer_for_another_row_is_refused(session):
     row = session.row()
     session.answer(row.place, None)
-    with pytest.raises(ValueError, match="not the one that is asked about"):
+    with pytest.raises(ValueError, match="no longer the current one"):
         session.answer(row.place, "spam")
     assert list(session.campaign.labels.values()).count(None) == 1
 

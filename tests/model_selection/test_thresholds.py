@@ -80,6 +80,12 @@ def test_where_rows_or_labels_are_too_few_scores_above_0_count():
     assert weighted == repeated != 0
     many = np.repeat(pool, 3, axis=0)
     assert place_threshold("share", scores[:10], SIGN[:10], many, np.ones(51)) == 0
-    assert place_threshold("share", -scores, SIGN, many, np.ones(51)) == 0
     apart = np.repeat([-1.0, 1.0], [350, 150])[:, None]  # the share above 0 is nearly as expected
     assert place_threshold("share", scores, SIGN, apart, np.ones(500)) == 0
+
+
+def test_where_scores_do_not_rise_with_the_class_the_share_of_the_labels_is_accepted():
+    scores = -np.array([*NEGATIVE, 0.1, -0.1, 0.3])
+    pool = np.linspace(-1.2, 0.4, 400)[:, None]
+    accepted = pool > place_threshold("share", scores, SIGN, pool, np.ones(400))
+    assert accepted.mean() == np.mean(SIGN > 0)
