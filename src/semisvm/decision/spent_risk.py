@@ -132,16 +132,19 @@ class SpentBound(SetBound):
         Beyond the budget the bound for any time stands in: this is for plans alone.
         """
         pos, neg, shares = np.broadcast_arrays(pos, neg, shares)
-        lower = np.array(pos, dtype=float)
-        is_far = pos + neg > self._budget
+        read = pos + neg
+        within = read <= self._budget
+        # Where every row is read, nothing is left to prove.
+        lower = np.where(within, pos, np.ceil(pos))
+        is_far = ~within & (read < self.n - CLAIM_ROUNDING)
         if is_far.any():
             lower[is_far] = super().expected(pos[is_far], neg[is_far], risk, shares[is_far])
         for share in np.unique(shares):
-            mine = (shares == share) & ~is_far
+            mine = (shares == share) & within
             table = self._table(risk, float(share), self._budget)
             if table is None or not mine.any():
                 continue
-            s = (pos + neg)[mine]
+            s = read[mine]
             limits = smooth_limits(*table)
             before = np.minimum(np.floor(s).astype(int), limits.shape[1] - 1)
             after = np.minimum(before + 1, limits.shape[1] - 1)
