@@ -645,13 +645,13 @@ def _found(point: OperatingPoint, name: str) -> str:
     target = point.target
     if target.min_precision is not None:
         share = percent(target.min_precision)
-        asked.append(f"at least {share} of what it accepts should be {name}")
+        asked.append(f"at least {share} of what it accepts is {name}")
     if target.min_recall is not None:
-        asked.append(f"it should find at least {percent(target.min_recall)} of all {name}")
+        asked.append(f"it finds at least {percent(target.min_recall)} of all {name}")
     if not asked:
         return f"On labels it had not seen: {given}."
-    kept = "kept" if point.reached else "NOT KEPT"
-    return f"Asked: {' and '.join(asked)}. On your labels: {kept} ({given})."
+    met = "met" if point.reached else "NOT MET"
+    return f"Target: {' and '.join(asked)}. On your labels: {met} ({given})."
 
 
 def _sure(summary: FitSummary, name: str, point: OperatingPoint) -> str:
@@ -667,7 +667,7 @@ def _sure(summary: FitSummary, name: str, point: OperatingPoint) -> str:
         return ""
     chance = summary.chances.get(name)
     if chance is None:
-        return "On new rows: there are too few labels to say how likely it is kept."
+        return "On new rows: there are too few labels to say how likely it is met."
     in_ten = f"about {min(round(10 * chance), 9)} in 10"
     if chance < 0.1:
         in_ten = "under 10%"
@@ -675,7 +675,7 @@ def _sure(summary: FitSummary, name: str, point: OperatingPoint) -> str:
         in_ten = "over 95%"
     if point.status == "reached" and chance >= 0.9:
         return f"On new rows: very likely kept ({in_ten})."
-    return f"On new rows: kept with a chance of {in_ten}."
+    return f"On new rows: met with a chance of {in_ten}."
 
 
 def _accepted(summary: FitSummary, name: str) -> str:
@@ -765,10 +765,10 @@ def _several_classes(summary: FitSummary, missed: list[str]) -> list[str]:
             f" {recall} of all {hardest} is found."
         )
     if any(point.target.is_constrained for point in points.values()):
-        kept = "kept for every class"
+        met = "met for every class"
         if missed:
-            kept = f"NOT KEPT for {_listed(missed, 'class', 'classes')}"
-        lines.append(f"What was asked is {kept}, on your labels.")
+            met = f"NOT MET for {_listed(missed, 'class', 'classes')}"
+        lines.append(f"On your labels, the target is {met}.")
     return lines
 
 
