@@ -182,12 +182,15 @@ def test_autosvc_plans_with_scores_of_labels_that_were_left_out():
     predicted = {line.n_accepted: line.predicted["precision"] for line in campaign.prices().table}
     without = {line.n_accepted: line.predicted["precision"] for line in accepted.table}
     assert predicted[435] > 0.95 > without[435]
-    run(campaign, truth, most=100, at_once=10)
-    while campaign.n_labels < 100:
-        rows = campaign.draw(10)
-        campaign.tell(rows, truth[rows])
-    rows = campaign.accepted().rows
-    assert len(rows) > 600
-    assert truth[rows].mean() >= 0.9
+    sizes = []
+    for seed in ("00", "01", "02"):
+        campaign = model.campaign(X, min_precision=0.9, seed=seed)
+        while campaign.n_labels < 100:
+            rows = campaign.draw(10)
+            campaign.tell(rows, truth[rows])
+        rows = campaign.accepted().rows
+        sizes.append(len(rows))
+        assert truth[rows].mean() >= 0.9
+    assert np.median(sizes) > 600
     of_even = model.campaign(X, pos_label=0, min_precision=0.9, seed="01").prices().table
     assert of_even[0].predicted["precision"] > 0.9
