@@ -64,8 +64,9 @@ def require_extra(what: str, *packages: str) -> None:
     """Raise MissingExtraError if packages of the extra `cli` are not installed; none named: all."""
     missing = [name for name in packages or CLI_PACKAGES if not find_spec(name)]
     if missing:
+        names = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
         raise MissingExtraError(
-            f"{what} needs {' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'}"
+            f"{what} needs {names}, which {'is' if len(missing) == 1 else 'are'}"
             ' not installed. Run: pip install "semisvm[cli]"'
         )
 

@@ -256,6 +256,9 @@ def test_progress_is_shown_after_a_second(monkeypatch, capsys):
         "Predicting: 2,000 of 10,000 rows (2 s)",
         "Predicting: 8,000 of 10,000 rows (8 s)",
     ]
+    clock[0] = 14.0
+    screen.tell("Tuning", 0, 30, "settings")  # nothing is done yet: no count, and no colon
+    assert capsys.readouterr().err == "Tuning (14 s)\n"
 
 
 def test_predict_reads_rows_from_stdin(tmp_path, capsys, monkeypatch):

@@ -445,9 +445,13 @@ def test_a_cost_needs_costs(mails, capsys):
     assert "cost at most 0.2 per row (1 per missed positive, 2 per accepted negative)" in done.out
 
 
-def test_bad_starts_are_refused(mails, capsys):
+def test_bad_starts_are_refused(mails, capsys, monkeypatch):
     folder, _ = mails
-    assert "Say what to certify" in start(capsys, folder, "--confidence", "0.9").err
+    with monkeypatch.context() as patch:  # refused before any row is scored
+        patch.setattr("semisvm.tables.certify.score_open_rows", None)
+        done = start(capsys, folder, "--confidence", "0.9")
+    assert done.code == 2
+    assert "Say what to certify, --min-precision or --min-recall" in done.err
     assert start(capsys, folder).code == 0
     assert "the file exists" in start(capsys, folder).err
     (folder / "no.campaign").write_text("{}")

@@ -520,7 +520,10 @@ class Monitor:
             share += f", and {verdict.reference_share:.1%} of the rows that it was certified for"
         sentences.append(f"{share}.")
         if verdict.scores_moved:
-            sentences.append("The scores have moved: these rows are not like those.")
+            sentences.append(
+                "The scores have moved: these rows are not like those, or the model has learned"
+                " from those."
+            )
         return " ".join(sentences)
 
     # ---- the file ----

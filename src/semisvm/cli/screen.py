@@ -86,10 +86,10 @@ class Screen:
         now = time.monotonic()
         if now - self.began < PATIENCE:
             return
-        count = f"{done:,} " if done else ""
-        count += f"of {total:,} " if done and total is not None else ""
-        count += f"{unit} " if done and unit else ""
-        line = f"{what}: {count}({now - self.began:.0f} s)"
+        count = f": {done:,}" if done else ""
+        count += f" of {total:,}" if done and total is not None else ""
+        count += f" {unit}" if done and unit else ""
+        line = f"{what}{count} ({now - self.began:.0f} s)"
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.markup import escape

@@ -56,7 +56,8 @@ def start_campaign(
                 about the rows that are given this label
     unlabeled   what marks an unlabeled row, besides an empty cell
     after       files of earlier campaigns on the same task, whose risks add up with this one's
-    options     parameters of `Campaign`: the target, `confidence`, `claim` and others
+    options     parameters of `Campaign`: the target (by default that of the model's fit),
+                `confidence`, `claim` and others
     """
     model = load_table_model(model_path)
     counted = counted_campaigns(model_path)
@@ -64,6 +65,7 @@ def start_campaign(
         reason = "its folder can't be written to, and the ledger of campaigns is kept beside it"
         raise fault(model_path, reason, "Copy the model to where it can be written")
     label = find_positive(model, positive)
+    options = own_target(model_path, positive, options)
     scores, is_open = score_open_rows(model, label, data, unlabeled, tell)
     if not len(scores):
         reason = "every row has a label, so there is no pool"
@@ -141,7 +143,6 @@ def open_campaign(
         require_model(campaign.about, model_path)
         campaign.about["model"] = str(Path(model_path).resolve())
         return campaign
-    asked = own_target(model_path, positive, asked)
     campaign = start_campaign(
         model_path, data, positive=positive, unlabeled=unlabeled, tell=tell, **asked
     )
@@ -165,7 +166,8 @@ def own_target(
     model_path: str | Path, positive: str | None, options: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the options of a campaign, by default with the target of the model's fit."""
-    if any(name in options for name in ("min_precision", "min_recall", "min_f", "max_cost")):
+    limits = ("min_precision", "min_recall", "min_f", "max_cost")
+    if any(options.get(name) is not None for name in limits):
         return options
     model = load_table_model(model_path)
     point = model.summary.operating_points.get(find_positive(model, positive))
@@ -175,10 +177,7 @@ def own_target(
             "Say what to certify, `min_precision` or `min_recall`: the model was fitted without a"
             " target of its own."
         )
-    asked = {
-        name: getattr(target, name)
-        for name in ("min_precision", "min_recall", "min_f", "max_cost", "costs")
-    }
+    asked = {name: getattr(target, name) for name in (*limits, "costs")}
     return options | {name: value for name, value in asked.items() if value is not None}
 
 

@@ -161,7 +161,7 @@ def settle_classes(
     where = f"column {column!r}"
     if not names:
         marked = f" or {mark!r}" if mark else ""
-        reason = f"{where} has no label: all {n_rows} cells are empty{marked}"
+        reason = f"{where} has no label: all {n_rows:,} cells are empty{marked}"
         raise fault(path, reason, "Label some rows of each class")
     _refuse_likely_marks(names, counts, path, where, mark)
     may_be_one_class &= n_labels < n_rows

@@ -232,7 +232,7 @@ class Stages:
         most = MOST_IN_KERNELS_OF_MANY if len(self.views) > LARGE_TABLE else None
         settings = replace(self.settings, max_rows=self.settings.max_rows or most)
         estimator = make_estimator(method, settings)
-        what = f"Fitting {method.name} to {X.shape[0]} rows"
+        what = f"Fitting {method.name} to {X.shape[0]:,} rows"
         self.tell(what)
         try:
             self.notes += fit_quietly(
