@@ -47,7 +47,7 @@ MAKERS = {
     "verdict": lambda: labeled_campaign(20).verdict(),
     "certified": lambda: labeled_campaign(80).verdict(),
     "recall": lambda: labeled_campaign(30, min_recall=0.8).verdict(),
-    "campaign": lambda: labeled_campaign(20),
+    "campaign": lambda: labeled_campaign(10),
     "prices": lambda: labeled_campaign(0).prices(),
     "summary": binary_summary,
     "classes": multiclass_summary,
@@ -99,7 +99,8 @@ def test_numbers_stand_beside_their_intervals(results):
     assert f"{value:.3f} ({low:.3f} to {high:.3f})" in words(page_of(point))
     assert page_of(point).count('class="asked"') == 1
     assert page_of(results["summary"]).count('class="interval"') == 2
-    assert "20 labels so far, about" in words(page_of(results["campaign"]))
+    assert "10 labels so far, about" in words(page_of(results["campaign"]))
+    assert "to go" not in words(page_of(results["certified"]))  # what was asked for is proved
 
 
 def test_no_text_becomes_markup(results):

@@ -83,6 +83,11 @@ def test_without_the_extra_the_command_says_what_to_run(monkeypatch, capsys):
         "Error: The command semisvm needs rich, which is not installed. Run: pip install"
         ' "semisvm[cli]"\n'
     )
+    monkeypatch.setattr(errors, "find_spec", lambda name: None)
+    assert (
+        "click, jinja2, pandas, pyarrow, rich and skops, which are"
+        in run_command(capsys, "info").err
+    )
 
 
 @pytest.mark.parametrize(

@@ -261,7 +261,7 @@ def test_a_folder_without_labels_or_with_odd_files_is_refused(table, tmp_path, c
     frame = table[0]
     folder = write_parts(frame.assign(kind=None), tmp_path / "rows", 3)
     done = run_command(capsys, "fit", folder, "--target", "kind", "--out", tmp_path / "m.skops")
-    assert (done.code, "has no label: all 2000 cells are empty" in done.err) == (2, True)
+    assert (done.code, "has no label: all 2,000 cells are empty" in done.err) == (2, True)
     done = run_command(
         capsys,
         "fit",

@@ -96,7 +96,7 @@ class CampaignVerdict:
         chosen = [k for k, line in enumerate(self.table) if line.is_certified]
         return html.reason_card(
             self.reason,
-            html.progress_bar(self.n_labels, self.forecast),
+            "" if self.certified else html.progress_bar(self.n_labels, self.forecast),
             html.fold("Thresholds in figures", html.table(titles, rows, chosen)),
             tone="bad" if self.status == "refuted" else tone,
         )
