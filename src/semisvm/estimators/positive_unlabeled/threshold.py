@@ -112,7 +112,7 @@ TRUST_IN_BOUND = 0.75
 # A prior that the user gives bounds it by a multiple, and no smaller share of the rows is accepted:
 # on 24 lines (13 sets, 30 and 100 positives, four draws) the mean F1 was .797 with the true prior
 # and .791 without, and lower on no line. The prior itself, raised as below, gave .800, and lost on
-# up to two of them.
+# up to two of them. The rule was chosen among about ten on these same sets: on others it may lose.
 MOST_PRIORS = 4.0
 # With too few positives for an estimate, F1 is estimated with this multiple of the prior: the
 # maximum over thresholds favors those that few rows pass, by chance.
