@@ -622,3 +622,39 @@ def test_texts_that_are_all_equal_are_learned_from_without_a_warning(text):
         np.array([text] * 12, dtype=object), np.array([0, 1, 0, 1, 0, 1, *[-1] * 6])
     )
     assert np.isfinite(model.decision_function(np.array([text, "other words"], dtype=object))).all()
+
+
+def test_numbers_of_few_values_are_seen_as_codes_too():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, [2, 3, 4], (50, 3)), columns=["a", "b", "c"])
+    frame[:4] = np.arange(4)[:, None] % [2, 3, 4]
+    estimator = AutoSVC(max_rows=50)
+    makers, views = make_views_of(read_rows(estimator, frame, reset=True))
+    expected = np.hstack([np.eye(k)[frame.iloc[:, j]] for j, k in enumerate((2, 3, 4))])
+    assert_array_equal(views["quantile"], expected)
+    assert views["standardized"].shape == (50, 3)
+    new = pd.DataFrame({"a": [1], "b": [7], "c": [0]})  # 7 is a code that no row had
+    of_new = makers.of(read_rows(estimator, new, reset=False))["quantile"]
+    assert_array_equal(of_new, [[0, 1, 0, 0, 0, 1, 0, 0, 0]])
+    for others in (frame.assign(c=np.arange(50) % 5), frame % 2):  # an order, or nothing to gain
+        _, views = make_views_of(read_rows(AutoSVC(), others, reset=True))
+        assert views["quantile"].shape == (50, 3)
+
+
+def test_codes_without_an_order_are_learned():
+    """Boards of tic-tac-toe that are over: 0 is an empty field, 1 a cross, 2 a nought."""
+    boards = np.indices((3,) * 9).reshape(9, -1).T
+    lines = np.array(
+        [[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 4, 8], [2, 4, 6]]
+    )
+    crosses_win, noughts_win = ((boards[:, lines] == k).all(axis=2).any(axis=1) for k in (1, 2))
+    ahead = (boards == 1).sum(axis=1) - (boards == 2).sum(axis=1)
+    is_over = crosses_win | noughts_win | (boards > 0).all(axis=1)
+    is_over &= ~(crosses_win & noughts_win) & (ahead == np.where(noughts_win, 0, 1))
+    order = np.random.default_rng(0).permutation(np.flatnonzero(is_over))
+    frame = pd.DataFrame(boards[order], columns=[f"field {j}" for j in range(9)])
+    y = crosses_win[order].astype(int)
+    assert len(frame) == 958
+    partial = np.where(np.arange(700) < 30, y[:700], -1)
+    model = AutoSVC(random_state=0).fit(frame[:700], partial)
+    assert np.mean(model.predict(frame[700:]) == y[700:]) > 0.8

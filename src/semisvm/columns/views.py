@@ -2,7 +2,8 @@
 
     number      an empty cell becomes the median, and an extra column marks it; then scaled to
                 variance 1 ("standardized"), or mapped by its ranks to a normal distribution
-                ("quantile")
+                ("quantile"); where no number of a table has more than four values they may be
+                codes without an order: "quantile" then has one column per value
     date        days, and the position in the year, the week and the day on circles; then scaled
     category    one column per value, at most 100; the rare values share one; an empty cell is a
                 value
@@ -38,6 +39,12 @@ MATRICES = (STANDARD, QUANTILES, LETTERS, LATENT)  # what `Views.matrix` can giv
 MOST_CATEGORIES = 100  # values of a category that have a column of their own
 MOST_TERMS = 50_000  # words, or groups of characters, of a text column
 MOST_QUANTILES = 1_000
+# Values of each number of a table whose numbers may be codes. With 30 labels, mean accuracy went
+# from .740 to .810 on seven tables of codes without an order (tic-tac-toe, binned columns with
+# shuffled codes, groups of rows), and from .811 to .813 on six of ordered values. The rule was
+# chosen among four on these tables; one for single columns of up to ten values cost a little on
+# mixed tables.
+MOST_CODES = 4
 N_LATENT = 100  # directions of latent semantics
 # Five parts of a date vary (the time of day rarely does). Together they count as one number, as a
 # category does.
@@ -109,14 +116,14 @@ class Views:
     """What makes the views of rows: all None for points.
 
     imputer, scaler   for numbers and dates, and the marks of empty cells
-    ranks             for numbers, None where no view needs it
+    ranks             for numbers, or for the values of codes; None where no view needs it
     encoder           for categories
     texts             by the name of the text column; "" where rows are texts
     """
 
     imputer: SimpleImputer | None
     scaler: StandardScaler | None
-    ranks: QuantileTransformer | None
+    ranks: QuantileTransformer | OneHotEncoder | None
     encoder: OneHotEncoder | None
     texts: dict[str, TextViews]
 
@@ -213,13 +220,13 @@ def make_matrix_of(rows: Columns, view: str) -> tuple[Views, np.ndarray | sparse
 
 def make_views_of(rows: Any) -> tuple[Views, dict[str, Any]]:
     """Learn how rows become numbers, and make the views of these rows; each text is read once."""
-    views, ready = _learn_views(rows, ranks=True, characters=True, latent=False)
+    views, ready = _learn_views(rows, ranks=True, characters=True, latent=False, codes=True)
     return views, views.of(rows, ready)
 
 
 @plain_output
 def _learn_views(
-    rows: Any, ranks: bool, characters: bool, latent: bool
+    rows: Any, ranks: bool, characters: bool, latent: bool, codes: bool = False
 ) -> tuple[Views, dict[str, dict[str, Any]]]:
     """What makes the views, and by text column its words and characters."""
     if not isinstance(rows, Columns):
@@ -235,11 +242,7 @@ def _learn_views(
         scaler = StandardScaler().fit(filled)
         d = rows.numbers.shape[1]
         if ranks and d:
-            quantiles = QuantileTransformer(
-                n_quantiles=min(MOST_QUANTILES, len(rows)),
-                output_distribution="normal",
-                subsample=None,
-            ).fit(filled[:, :d])
+            quantiles = _learn_ranks(filled[:, :d], codes)
     categories = rows.categories
     if categories.shape[1]:
         encoder = OneHotEncoder(
@@ -253,6 +256,17 @@ def _learn_views(
         Views(imputer, scaler, quantiles, encoder, texts),
         {name: ready for name, (_, ready) in learned.items()},
     )
+
+
+def _learn_ranks(numbers: np.ndarray, codes: bool) -> QuantileTransformer | OneHotEncoder:
+    """Learn the ranks of numbers or, if wanted and if all have few values, their values."""
+    if codes and 2 < max(len(np.unique(column)) for column in numbers.T) <= MOST_CODES:
+        return OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit(numbers)
+    return QuantileTransformer(
+        n_quantiles=min(MOST_QUANTILES, len(numbers)),
+        output_distribution="normal",
+        subsample=None,
+    ).fit(numbers)
 
 
 def _text_views(
