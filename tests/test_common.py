@@ -408,6 +408,7 @@ def test_columns_of_text_and_dates_are_named_with_what_encodes_them(case):
         (words, "column 'color' holds text, for example 'red'."),
         (dates, "column 'sent' holds dates."),
         (words.to_numpy(), "column 1 holds text, for example 'red'."),
+        (words.to_numpy().astype(str), "column 1 holds text, for example 'red'."),
     ]:
         with pytest.raises(ValueError) as error:
             case.make().fit(rows, y)

@@ -126,4 +126,5 @@ def counted(n: int, noun: str) -> str:
 
 def shorten(cell: str) -> str:
     """Quote a cell for a message; a long one is cut."""
+    cell = str(cell)  # and no numpy.str_, whose repr names its type
     return repr(cell if len(cell) <= WIDEST_CELL else cell[: WIDEST_CELL - 3] + "...")

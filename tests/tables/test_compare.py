@@ -123,6 +123,20 @@ def test_what_the_comparison_has_said_of_the_chosen_method_is_not_said_again():
     assert sum("a gain of" in note for note in asked) == 1
 
 
+def test_what_every_fold_complains_of_with_other_numbers_is_said_once(monkeypatch):
+    number = iter(range(100))
+
+    def complain(*_):
+        return [f"{next(number)} of 80 rounds collapsed.", "Another complaint."]
+
+    rows = training(300)
+    bench = make_bench(rows.views(), rows.labels)
+    fit_quietly = held_out.fit_quietly
+    monkeypatch.setattr(held_out, "fit_quietly", lambda *all: fit_quietly(*all) + complain())
+    trial = try_method(find_method("supervised"), Settings(kernel="rbf"), bench)
+    assert trial.complaints == ("0 of 80 rounds collapsed.", "Another complaint.")
+
+
 def test_a_certificate_is_given_by_the_method_that_has_one():
     with pytest.raises(ValueError, match="The method 'cluster' gives no certificate"):
         fit_model(training(300), Settings(min_recall=0.5, confidence=0.9), method="cluster")

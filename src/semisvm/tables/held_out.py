@@ -14,6 +14,7 @@ classes, on out-of-fold scores of the supervised method, in seconds.
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -224,9 +225,9 @@ def make_trial(
     )
     threshold = points[classes[1]].threshold if len(classes) == 2 else 0.0
     merit = judge_scores(scores, settings, bench, threshold)
-    return MethodTrial(
-        method.name, scores, merit, points, seconds, tuple(dict.fromkeys(complaints))
-    )
+    # What several folds complain of, with other numbers, is said once.
+    said = {re.sub(r"\d+", "", words): words for words in reversed(complaints)}
+    return MethodTrial(method.name, scores, merit, points, seconds, tuple(reversed(said.values())))
 
 
 def judge_scores(
