@@ -30,8 +30,26 @@ from sklearn.utils.validation import _num_samples as num_samples
 
 try:
     from sklearn.utils._repr_html.estimator import _VisualBlock as VisualBlock
+
+    class DiagramMixin:
+        """Estimators whose diagram in notebooks is made by `_html_repr`: all of them are."""
 except ImportError:  # scikit-learn before 1.7
+    from sklearn.utils import estimator_html_repr
     from sklearn.utils._estimator_html_repr import _VisualBlock as VisualBlock
+
+    class DiagramMixin:  # type: ignore[no-redef]
+        """Estimators whose diagram in notebooks is made by `_html_repr`."""
+
+        def _html_repr(self) -> str:
+            return estimator_html_repr(self)
+
+        def _repr_html_inner(self) -> str:
+            return self._html_repr()
+
+        def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+            bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+            return bundle | ({"text/html": self._html_repr()} if "text/html" in bundle else {})
+
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -105,6 +123,7 @@ except ImportError:  # scikit-learn before 1.9
 
 __all__ = [
     "CallbackSupportMixin",
+    "DiagramMixin",
     "DocumentationLinkMixin",
     "HasMethods",
     "Interval",

@@ -24,6 +24,7 @@ from semisvm.decision.without_negatives import rank_auc
 from semisvm.labels import Labels, encode, find_labeled
 from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.sklearn_private import (
+    DiagramMixin,
     DocumentationLinkMixin,
     VisualBlock,
     available_unless,
@@ -37,7 +38,7 @@ def winning_codes(decision: np.ndarray) -> np.ndarray:
     return (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
 
 
-class LabeledRowsScoreMixin(DocumentationLinkMixin):
+class LabeledRowsScoreMixin(DiagramMixin, DocumentationLinkMixin):
     """Mixin for classifiers: `score` judges the labeled rows and leaves the unlabeled ones out.
 
     It must come before scikit-learn's `ClassifierMixin` among the base classes. The class needs a
