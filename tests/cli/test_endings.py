@@ -256,4 +256,4 @@ def test_a_closed_input_and_a_loop_of_links_are_told_as_what_they_are(fitted, tm
     ):
         done = run_command(capsys, *arguments)
         assert done.code == 2
-        assert "a bug in semisvm" not in done.err, arguments
+        assert "a link that leads back to itself" in done.err, arguments

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import chi2_contingency
 
 import semisvm
 from command_line import run_command
@@ -14,7 +13,6 @@ from semisvm.columns.cells import Column
 from semisvm.columns.table import Columns, Schema
 from semisvm.errors import DataError
 from semisvm.tables.column_checks import (
-    _p_value,
     columns_that_moved,
     profile_columns,
     say_deciding_columns,
@@ -141,18 +139,6 @@ def test_profiles_count_bins_levels_and_empty_cells_of_every_other_row():
     assert profiles["common"].levels == ("a", "b")
     assert profiles["common"].counts == (35, 33, 0, 33)
     assert sum(profiles["remark"].counts) == 101
-
-
-def test_p_values_are_those_of_scipy():
-    rng = np.random.default_rng(0)
-    for n_cells in (2, 3, 12):
-        for _ in range(20):
-            table = rng.integers(40, 60, (2, n_cells))
-            assert _p_value(*table) == pytest.approx(chi2_contingency(table).pvalue, rel=1e-9)
-            rare = np.column_stack([table, [1, 2], [0, 1], [0, 0]])
-            together = np.column_stack([table, [1, 3]])
-            assert _p_value(*rare) == pytest.approx(chi2_contingency(together).pvalue, rel=1e-9)
-    assert _p_value(np.array([70, 0]), np.array([20, 0])) == 1.0
 
 
 @pytest.mark.parametrize(("n_fit", "n_new"), [(200, 100), (600, 1_500)])

@@ -354,8 +354,7 @@ def _explain(error: Exception) -> tuple[str, int]:
     if lacks_memory(error):
         known = f" ({error})" if isinstance(error, MemoryError) and str(error) else ""
         return f"{NO_MEMORY}{known}. Use fewer rows, another method, or a larger machine.", 3
-    is_of_data = isinstance(error, ValueError | OSError | MissingExtraError)
-    if is_of_data or "Symlink loop" in str(error):
+    if isinstance(error, ValueError | OSError | MissingExtraError):
         reason = shared.with_flags(str(error), commands)
         if isinstance(error, OSError):
             reason += ". Check the disk, and whether its folders can be written to."

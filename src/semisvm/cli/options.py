@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,8 +11,26 @@ from typing import Any
 
 import click
 
-FILE = click.Path(path_type=Path)
-FILE.name = "file"
+
+class _File(click.Path):
+    """A path whose links lead somewhere."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+        self.name = "file"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Path:
+        """Return the path, or fail with a sentence."""
+        path = Path(str(super().convert(value, param, ctx)))
+        try:
+            path.stat()
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                self.fail(f"{path} is a link that leads back to itself: name a file.", param, ctx)
+        return path
+
+
+FILE = _File()
 
 
 class _Number(click.ParamType):

@@ -41,7 +41,7 @@ from semisvm.decision.precision_sets import (
     plan_labels,
     random_parts,
 )
-from semisvm.decision.spent_risk import MOST_SPENT, set_bounds
+from semisvm.decision.spent_risk import is_spent, set_bounds
 from semisvm.decision.target import Target
 
 N_SIZES = 12
@@ -218,7 +218,7 @@ def plan_precision_sets(
         paths=[PrefixPath.empty() for _ in bounds],
     )
     lengths = np.minimum(random_parts(n_planned)[:, None].astype(float), outlook.sizes)
-    if is_budget and n_planned <= MOST_SPENT:
+    if is_spent(n_planned, is_budget=is_budget):
         center = _best_start(outlook, lengths, n_planned)
         decay = BUDGET_SHARE_DECAY
     else:

@@ -173,10 +173,15 @@ class SpentBound(SetBound):
         return np.where(n_rejected > 0, self._K[n_rejected - 1] + 1, 0.0)
 
 
+def is_spent(n_planned: int, *, is_budget: bool) -> bool:
+    """Return whether the risk is spent over the planned labels."""
+    return is_budget and n_planned <= MOST_SPENT
+
+
 def set_bounds(
     sizes: ArrayLike, level: float, n_planned: int, *, is_budget: bool
 ) -> list[SetBound]:
     """Return the bound of each set: spent over a budget, or for any time where none was given."""
-    if is_budget and n_planned <= MOST_SPENT:
+    if is_spent(n_planned, is_budget=is_budget):
         return [SpentBound(int(n), level, n_planned) for n in np.asarray(sizes)]
     return [SetBound(int(n), level, width_of(int(n), n_planned)) for n in np.asarray(sizes)]

@@ -87,8 +87,12 @@ def solve(
     0
     """
     _check_tol(tol)
-    limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "time_limit": time_limit}
-    limits["callback"] = callback
+    limits: dict[str, Any] = {
+        "tol": tol,
+        "max_iter": max_iter,
+        "time_limit": time_limit,
+        "callback": callback,
+    }
     if (place := _place_of(problem.kernel, device)) == "cpu":
         from semisvm.dual.host import solve_on_host
 
@@ -164,12 +168,16 @@ def solve_many(
         problem.kernel is first.kernel and _are_equal(problem.row, first.row)
         for problem in problems
     )
-    shared: dict[str, Any] = {"tol": tol, "callback": callback}
     if place != "cpu" and all(can_share_batch):
-        limits = shared | {"max_iter": max_iter, "time_limit": time_limit}
+        limits: dict[str, Any] = {
+            "tol": tol,
+            "max_iter": max_iter,
+            "time_limit": time_limit,
+            "callback": callback,
+        }
         return _solve_on_device(problems, starts, place, **limits)
     deadline = None if time_limit is None else time.perf_counter() + time_limit
-    shared["device"] = device
+    shared: dict[str, Any] = {"tol": tol, "device": device, "callback": callback}
     solutions: list[DualSolution] = []
     ended = None
     for problem, start in zip(problems, starts, strict=True):

@@ -674,7 +674,7 @@ def _sure(summary: FitSummary, name: str, point: OperatingPoint) -> str:
     elif chance > 0.95:
         in_ten = "over 95%"
     if point.status == "reached" and chance >= 0.9:
-        return f"On new rows: very likely kept ({in_ten})."
+        return f"On new rows: very likely met ({in_ten})."
     return f"On new rows: met with a chance of {in_ten}."
 
 
