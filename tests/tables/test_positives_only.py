@@ -201,3 +201,18 @@ def test_labels_of_one_class_stop_in_words_unless_it_is_named(table, tmp_path, c
     assert "labels of one class only, 'fraud' (40 of 200 rows)" in done.err
     assert "or set --positive to 'fraud' if that is what you look for" in done.err
     assert not (tmp_path / "m.skops").exists()
+
+
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_a_model_of_positives_that_accepts_nearly_every_row_is_of_no_use(tmp_path, capsys, share):
+    """Columns that tell nothing: the share that is asked for is accepted."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.standard_normal((1000, 3)), columns=["a", "b", "c"])
+    frame["kind"] = np.where(np.arange(1000) < 60, "fraud", "")
+    frame.to_csv(tmp_path / "cases.csv", index=False)
+    words = ["fit", tmp_path / "cases.csv", "--target", "kind", "--positive", "fraud"]
+    words += ["--min-recall", str(share), "--out", tmp_path / "m.skops"]
+    done = run_command(capsys, *words)
+    shown = " ".join(done.out.split())
+    assert ("This model is of no use: it accepts" in shown) == (share == 1.0)
+    assert done.code == (4 if share == 1.0 else 0)

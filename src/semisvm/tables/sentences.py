@@ -505,6 +505,7 @@ INSISTED = (
 
 NEARLY_ALL = 0.5  # of all rows: a model that accepts as many of them sorts out too little,
 MUCH_MORE = 4.0  # if the positive class is so many times rarer
+NEARLY_EVERY = 0.95  # of the unlabeled rows, where only positives are labeled
 # Shares accepted differ if they are so many standard errors apart, and one so many times the other.
 CLEAR_GAP = 3.0
 LARGE_RATIO = 1.5
@@ -544,8 +545,10 @@ def first_screen(
         lines = _several_classes(summary, missed)
         next_step = _next("missed", model, data, summary)
     elif summary.positives_only is not None:
-        status = "none"
+        useless = _why_useless_alone(summary, name)
+        status = "useless" if useless else "none"
         lines = [
+            useless,
             _looking_for(summary, name),
             f"Only {name} is labeled, so how much of what it accepts is {name} can't be measured.",
             f"It takes the labeled rows for a random sample of all {name}; label a few random rows"
@@ -619,6 +622,19 @@ def _why_useless(summary: FitSummary, name: str, point: OperatingPoint) -> str:
         return ""
     remedy = f"label more rows of {name}, or ask for less"
     return f"This model is of no use: {why}. To do: {remedy}."
+
+
+def _why_useless_alone(summary: FitSummary, name: str) -> str:
+    """Say why a model of labeled positives alone is of no use; "" where it may be."""
+    sample = summary.scores.get(name)
+    pool = np.array([] if sample is None else sample.unlabeled, dtype=float)
+    share = float(np.mean(pool > 0)) if len(pool) else 0.0
+    if share < NEARLY_EVERY:
+        return ""
+    return (
+        f"This model is of no use: it accepts {rounded_percent(share)} of the unlabeled rows. To"
+        f" do: label some rows that are not {name}, or add columns that tell them apart."
+    )
 
 
 def _ranks(scores: np.ndarray, sign: np.ndarray) -> bool:
