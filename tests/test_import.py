@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from sklearn.utils import all_estimators
 
 import semisvm
 import semisvm.estimators
@@ -15,6 +16,9 @@ from command_line import run_command
 from semisvm import errors
 
 HEAVY = ("numba", "torch", "triton", "pandas", "polars", "matplotlib", "rich", "click")
+
+
+ADAPTED = ("torch", "cupy", "dask", "jax")
 
 
 @functools.cache
@@ -41,6 +45,17 @@ def test_importing_estimators_adds_no_heavy_module_to_those_of_scikit_learn():
         "except ImportError: pass\n"
     )
     assert ours - theirs == set()
+
+
+def test_reading_and_writing_models_loads_no_library_that_scikit_learn_adapts_to():
+    pytest.importorskip("skops")
+    pytest.importorskip("dask")  # by skops alone it is loaded, from scikit-learn 1.7 on
+    statement = "from semisvm.tables.skops_io import skops_io; skops_io.dumps(1)"
+    assert modules_after(statement, ADAPTED) == set()
+    listed = "import skops.io._trusted_types as t; print(*t.SKLEARN_ESTIMATOR_TYPE_NAMES)"
+    assert loaded_by(f"{statement}\n{listed}") >= {
+        f"{estimator.__module__}.{name}" for name, estimator in all_estimators()
+    }
 
 
 @pytest.mark.parametrize("target", ["min_precision=0.9", "min_recall=0.8", "min_f=0.6"])

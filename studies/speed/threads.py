@@ -12,17 +12,19 @@ times, and a processor time within 1.5 times, of the best of the three.
 
 A fit that is shorter than BLOCK_SECONDS is repeated until they are over; of several such blocks the
 shortest counts. One that takes longer than `--longest` is not measured, and the record says so. The
-command is run whole, as a process. Groups of fits on few cores run side by side on different cores,
-those on all cores alone.
+command is run whole, as a process. Fits on few cores run side by side on different cores, those on
+all cores one after the other.
 
     python -m studies.speed.threads --cores 2 16 --busy 0 2
     python -m studies.speed.threads --fits AutoSVC         fits whose names hold these words
+    python -m studies.speed.threads --add-to FILE          what a record lacks, added to it in --out
     python -m studies.speed.threads --table FILE           the tables of a record
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import statistics
@@ -34,6 +36,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 from unittest.mock import patch
 
@@ -161,16 +164,18 @@ def make_fit(name: str) -> Callable[[], Any]:
     return lambda: getattr(semisvm, estimator)().fit(X, hidden)
 
 
-def time_fit(name: str, ways: Sequence[str], longest: float) -> dict[str, Any]:
+def time_fit(
+    name: str, ways: Sequence[str], longest: float, seconds_left: Callable[[], float]
+) -> dict[str, Any]:
     """Return the seconds of a fit in every way, or a word about why there are none."""
     fit = make_fit(name)
     try:
-        with at_most(longest + SECONDS_TO_LOAD):
+        with at_most(min(longest + SECONDS_TO_LOAD, seconds_left())):
             first = time_block(fit, 1)
             if first[0] < LONG_SECONDS:  # else what is loaded on the first call does not count
                 first = time_block(fit, 1)
     except TimeoutError:
-        return {"why": f"longer than {longest:g} s"}
+        return {"why": f"longer than {longest:g} s" if seconds_left() > 0 else NO_TIME}
     n_fits = max(1, round(BLOCK_SECONDS / first[0]))
     found: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
     is_long = first[0] >= LONG_SECONDS
@@ -178,10 +183,13 @@ def time_fit(name: str, ways: Sequence[str], longest: float) -> dict[str, Any]:
         found["default"].append(first)
     for _ in range(1 if is_long else 3 if first[0] < BLOCK_SECONDS else 2):
         for way in ways[is_long:]:
-            with contextlib.suppress(TimeoutError), in_way(way), at_most(3 * longest):
+            limit = min(3 * longest, seconds_left())
+            with contextlib.suppress(TimeoutError), in_way(way), at_most(limit):
                 if first[0] < BLOCK_SECONDS:
                     fit()  # threads of that number are started
                 found[way].append(time_block(fit, n_fits))
+            if seconds_left() <= 0:
+                return {"why": NO_TIME}
     return shortest(found)
 
 
@@ -195,7 +203,7 @@ def at_most(seconds: float) -> Iterator[None]:
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
     try:
         yield
     except KeyboardInterrupt:
@@ -227,7 +235,9 @@ def shortest(found: dict[str, list[tuple[float, float]]]) -> dict[str, Any]:
     }
 
 
-def time_command(name: str, ways: Sequence[str], longest: float) -> dict[str, Any]:
+def time_command(
+    name: str, ways: Sequence[str], longest: float, seconds_left: Callable[[], float]
+) -> dict[str, Any]:
     """Return the seconds of the whole command, from its start: what a person waits for."""
     from semisvm.errors import CLI_PACKAGES, MissingExtraError, require_extra
 
@@ -253,10 +263,12 @@ def time_command(name: str, ways: Sequence[str], longest: float) -> dict[str, An
             command += ["--out", str(Path(folder, "model.skops")), "--force"]
             before = os.times()
             began = time.perf_counter()
+            limit = max(0.0, min(4 * longest, seconds_left()))
             try:
-                done = subprocess.run(command, capture_output=True, text=True, timeout=longest)
+                done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
             except subprocess.TimeoutExpired:
-                return {"why": f"longer than {longest:g} s ({way})"}
+                is_over = seconds_left() <= 0
+                return {"why": NO_TIME if is_over else f"longer than {limit:g} s ({way})"}
             wall = time.perf_counter() - began
             after = os.times()
             if done.returncode not in (0, 1, 4):
@@ -269,26 +281,30 @@ def time_command(name: str, ways: Sequence[str], longest: float) -> dict[str, An
 def run_group(
     fits: Sequence[str], n_busy: int, longest: float, seconds: float
 ) -> list[dict[str, Any]]:
-    """Measure some fits in this process, beside busy loops; none begins after so many seconds."""
+    """Measure some fits in this process, beside busy loops, for so many seconds in all."""
     from semisvm.kernels import threads
 
     warnings.simplefilter("ignore")
     cells = []
     ways = WAYS if n_busy else WAYS[:2]
-    make_fit("SupervisedSVC, 500 x 50")()  # imports
     began = time.perf_counter()
+
+    def seconds_left() -> float:
+        return seconds - (time.perf_counter() - began)
+
+    make_fit("SupervisedSVC, 500 x 50")()  # imports
     with busy_loops(n_busy):
         time.sleep(0.5)
         for name in fits:
             cell = {"cores": usable_cores(), "busy": n_busy, "fit": name}
             cell["threads"] = threads.n_threads()
-            if time.perf_counter() - began > seconds:
+            if seconds_left() <= 0:
                 cell["why"] = NO_TIME
             elif name in COMMANDS:
-                cell |= time_command(name, ways, 4 * longest)
+                cell |= time_command(name, ways, longest, seconds_left)
             else:
                 try:
-                    cell |= time_fit(name, ways, longest)
+                    cell |= time_fit(name, ways, longest, seconds_left)
                 except Exception as error:
                     cell["why"] = without_paths(f"{type(error).__name__}: {error}")
             cells.append(cell)
@@ -310,51 +326,43 @@ def busy_loops(number: int) -> Iterator[None]:
 # ---- all of them ----
 
 
-def measure(options: Any, fits: Sequence[str]) -> list[dict[str, Any]]:
-    """Return one cell per number of cores, load and fit."""
-    cores = sorted(os.sched_getaffinity(0))
-    waiting = []  # (cores, busy loops, fits) of processes that may run side by side
-    alone = []
-    for n_cores in options.cores:
-        side_by_side = max(1, len(cores) // n_cores // len(options.busy))
-        for n_busy in options.busy:
-            for part in range(side_by_side):
-                group = (n_cores, n_busy, fits[part::side_by_side])
-                (waiting if n_cores * 2 <= len(cores) else alone).append(group)
-    cells = []
-    free = list(cores)
-    taken = []
-    for n_cores, *_ in waiting:
-        taken.append(free[:n_cores])
-        free = [*free[n_cores:], *free[:n_cores]]  # round and round
-    places = [set(some) for some in taken]
+Setting = tuple[str, int, int]  # fit, cores, busy loops
 
-    def run(group: tuple[int, int, Sequence[str]], where: set[int]) -> list[dict[str, Any]]:
-        _, n_busy, some = group
+
+def measure(n_cores: int, options: Any, wanted: Callable[[Setting], bool]) -> list[dict[str, Any]]:
+    """Return one cell per load and fit on so many cores."""
+    cores = sorted(os.sched_getaffinity(0))
+    n_beside = max(1, len(cores) // n_cores)
+    places: SimpleQueue[list[int]] = SimpleQueue()
+    for start in range(n_beside):
+        places.put(cores[start * n_cores : (start + 1) * n_cores])
+    groups = []
+    for n_busy in sorted(options.busy, reverse=True):  # the longest first
+        fits = [fit for fit in FITS if wanted((fit, n_cores, n_busy))]
+        parts = [[fit] for fit in fits[::-1]] if n_beside > 1 else [fits]
+        groups += [(part, n_busy) for part in parts if part]
+    ends_at = time.perf_counter() + options.seconds
+
+    def run(group: tuple[list[str], int]) -> list[dict[str, Any]]:
+        some, n_busy = group
+        where = places.get()
         os.sched_setaffinity(0, where)  # of this thread, and of the process that it starts
-        answer = call_fresh(
-            "studies.speed.threads:run_group",
-            some,
-            n_busy,
-            options.longest,
-            options.seconds,
-        )
+        left = ends_at - time.perf_counter()
+        answer = call_fresh("studies.speed.threads:run_group", some, n_busy, options.longest, left)
+        places.put(where)
         if answer["outcome"] != "done":
             print(answer, file=sys.stderr)
             return []
-        print(f"{len(where)} cores, {n_busy} busy loops: {len(some)} fits done", file=sys.stderr)
         for cell in answer["result"]:
             print(cell, file=sys.stderr)
         return answer["result"]
 
-    at_once = max(1, len(cores) // max([group[0] for group in waiting], default=1))
-    with ThreadPoolExecutor(at_once) as workers:
-        for found in workers.map(run, waiting, places):
-            cells += found
-    with ThreadPoolExecutor(1) as worker:
-        for n_cores, *rest in alone:
-            cells += worker.submit(run, (n_cores, *rest), set(cores[:n_cores])).result()
-    return cells
+    with ThreadPoolExecutor(n_beside) as workers:
+        return [cell for found in workers.map(run, groups) for cell in found]
+
+
+def setting_of(cell: dict[str, Any]) -> Setting:
+    return cell["fit"], cell["cores"], cell["busy"]
 
 
 def ratios(cell: dict[str, Any]) -> tuple[float, float]:
@@ -376,7 +384,7 @@ def render_threads(cells: Sequence[dict[str, Any]]) -> str:
         f"{n_cores} cores{f', {n_busy} busy loops' if n_busy else ''}"
         for n_cores, n_busy in settings
     ]
-    by_key = {(cell["fit"], cell["cores"], cell["busy"]): cell for cell in cells}
+    by_key = {setting_of(cell): cell for cell in cells}
     lines = []
     found = []
     outside = []
@@ -413,19 +421,28 @@ def main() -> None:
     parser.add_argument("--cores", type=int, nargs="+", default=[usable_cores()])
     parser.add_argument("--busy", type=int, nargs="+", default=[0, 2], help="busy loops beside")
     parser.add_argument("--longest", type=float, default=4.0, help="seconds of a fit")
-    parser.add_argument("--seconds", type=float, default=1e9, help="none begins later in a group")
+    parser.add_argument("--seconds", type=float, default=1e9, help="for a number of cores")
     parser.add_argument("--fits", nargs="*", default=[""], metavar="WORDS")
+    parser.add_argument("--add-to", type=Path, metavar="FILE", help="a record, and what it lacks")
     parser.add_argument("--table", type=Path, metavar="FILE", help="of this record; run nothing")
     options = parser.parse_args()
     if options.table:
         print(render_threads(read_cells(options.table)))
         return
-    fits = [fit for fit in FITS if any(words in fit for words in options.fits)]
-    cells = measure(options, fits)
+    before = json.loads(options.add_to.read_text()) if options.add_to else {}
+    cells = {setting_of(cell): cell for cell in before.get("cells", ())}
+
+    def wanted(setting: Setting) -> bool:
+        is_named = any(words in setting[0] for words in options.fits)
+        return is_named and "why" in cells.get(setting, {"why": NO_TIME})
+
+    for n_cores in options.cores:
+        for cell in measure(n_cores, options, wanted):
+            if cell.get("why") != NO_TIME or setting_of(cell) not in cells:
+                cells[setting_of(cell)] = cell
     record = options.out.with_suffix(".json")
-    record.parent.mkdir(parents=True, exist_ok=True)
-    write_cells([describe_today()], cells, record)
-    print(render_threads(cells))
+    write_cells([*before.get("measured", ()), describe_today()], cells.values(), record)
+    print(render_threads(list(cells.values())))
 
 
 if __name__ == "__main__":

@@ -175,7 +175,7 @@ def load(path: str | Path) -> Any:
 
 def _read_by_skops(path: Path, content: bytes) -> Any:
     """Read any object that consists of types of this library and of those that skops trusts."""
-    from skops import io as skops_io
+    from semisvm.tables.skops_io import skops_io
 
     wanted = set(skops_io.get_untrusted_types(data=content))
     trusted = sorted(trusted_types(wanted))
@@ -240,9 +240,8 @@ def _types_in(root: Any) -> set[Any]:
 
 def to_bytes(model: Any) -> bytes:
     """Return the content of a model's file."""
-    from skops import io as skops_io
-
     from semisvm.tables.model import Model
+    from semisvm.tables.skops_io import skops_io
 
     version = import_module("semisvm").__version__
     is_model = isinstance(model, Model)
