@@ -87,7 +87,7 @@ def test_text_is_learned_from_a_sparse_scratch_file(tmp_path, monkeypatch):
     folder = write_parts(frame, tmp_path / "rows", 3)
     monkeypatch.setattr("semisvm.primal.passes.WIDEST_HESSIAN", 20)
     training = read_folder(folder, "kind")
-    encoder = training.views().encoder()
+    encoder = training.encoder()
     assert stays_sparse(encoder)
     found = fit_folder(training, Settings(C=0.3), method="transductive")
     assert any("squared hinge" in note for note in found.summary.notes)

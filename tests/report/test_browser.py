@@ -17,7 +17,7 @@ from report_summaries import (
 )
 from semisvm.estimators.progress import RoundRecord
 from semisvm.report import render_page, write_page
-from semisvm.report.charts import UsableScores, tabulate
+from semisvm.report.charts import tabulate
 from semisvm.tables.summary import ErrorCosts, FeatureSummary, Suggestion
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -66,7 +66,7 @@ def test_moving_the_slider_shows_what_that_threshold_gives(show):
     summary = binary_summary()
     page = show(summary)
     point = summary.operating_points["malignant"]
-    scores = UsableScores.of(summary.scores["malignant"])
+    scores = summary.scores["malignant"]
     table = tabulate(scores, confidence=0.9, beta=1.0, chosen=point.threshold)
     columns = table.columns
     slider = page.locator("[data-slider]")

@@ -2,7 +2,6 @@
 behind.
 """
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -21,8 +20,8 @@ from semisvm.estimators import find_method
 from semisvm.tables import held_out
 from semisvm.tables.classes import Classes
 from semisvm.tables.compare import best_of, compare_methods, judge_trials
-from semisvm.tables.fit import fit_model, say_gain
-from semisvm.tables.held_out import MethodTrial, make_bench, try_method, tune_settings
+from semisvm.tables.fit import fit_model
+from semisvm.tables.held_out import MethodTrial, draw_folds, try_method, tune_settings
 from semisvm.tables.methods import Settings, lead_per_class
 from semisvm.tables.training import Training
 from training_rows import training
@@ -130,7 +129,7 @@ def test_what_every_fold_complains_of_with_other_numbers_is_said_once(monkeypatc
         return [f"{next(number)} of 80 rounds collapsed.", "Another complaint."]
 
     rows = training(300)
-    bench = make_bench(rows.views(), rows.labels)
+    bench = draw_folds(rows)
     fit_quietly = held_out.fit_quietly
     monkeypatch.setattr(held_out, "fit_quietly", lambda *all: fit_quietly(*all) + complain())
     trial = try_method(find_method("supervised"), Settings(kernel="rbf"), bench)
@@ -150,13 +149,13 @@ def test_out_of_fold_scores_never_saw_the_label_of_their_row():
     """
     rows = training(300)
     row = int(np.flatnonzero(rows.codes == 1)[0])
-    bench = make_bench(rows.views(), rows.labels)
-    flipped = rows.labels
-    flipped[row] = "no"
+    bench = draw_folds(rows)
+    flipped = rows.codes.copy()
+    flipped[row] = 0
     method = find_method("supervised")
     one = try_method(method, Settings(kernel="rbf"), bench).scores
-    other = try_method(method, Settings(kernel="rbf"), replace(bench, labels=flipped)).scores
-    place = list(bench.labeled).index(row)
+    other = try_method(method, Settings(kernel="rbf"), replace(bench, codes=flipped)).scores
+    place = list(bench.tested).index(row)
     assert one[place] == other[place]
     assert not np.array_equal(one, other)
 
@@ -182,26 +181,9 @@ def test_one_label_of_a_class_is_too_few_to_compare_and_enough_to_fit():
     assert "has a single labeled row" in fitted.summary.method.why
 
 
-@pytest.mark.parametrize(
-    ("every", "said"),
-    [
-        (3, "did not help.*is the better choice here"),
-        (19, "did not help.*simpler and seems no worse"),
-        (90, "Held-out"),
-    ],
-)
-def test_that_a_method_is_worse_than_supervised_is_said_even_if_it_was_asked_for(every, said):
-    codes = np.repeat([0, 1], 100)
-    rows = np.arange(200)
-    told = say_gain(
-        entry("transductive", rows % every != 0, codes), entry("supervised", rows % 20 != 0, codes)
-    )
-    assert re.search(said, told[0])
-
-
 def test_costs_are_what_auto_lowers():
     rows = training(300)
-    bench = make_bench(rows.views(), rows.labels)
+    bench = draw_folds(rows)
     names = ["supervised", "transductive"]
     costs = {"no": 1.0, "yes": 20.0}  # a miss costs twenty false alarms
     found, priced_trials = compare_methods(bench, Settings(kernel="rbf", costs=costs), names)
@@ -216,7 +198,7 @@ def test_costs_are_what_auto_lowers():
 
 def test_tuning_takes_what_predicts_held_out_labels_best():
     rows = training(300)
-    bench = make_bench(rows.views(), rows.labels)
+    bench = draw_folds(rows)
     tuned = tune_settings(bench, Settings(kernel="rbf"))
     before, after = (
         compare_methods(bench, settings, ["supervised"])[0].methods[0].merit.value
@@ -233,12 +215,10 @@ def test_views_to_try_are_learned_from_a_sample_of_many_rows(monkeypatch):
     )
     codes = np.where(np.arange(500) < 60, rng.integers(0, 2, 500), -1)
     rows = Training("rows", "y", read_table(frame).columns, codes, Classes(TWO, False))
-    whole = rows.views()
     chosen = np.array([3, 400, 17, 90, 8])
-    part = whole.learn_from(chosen)
-    assert (
-        abs(part.form() - whole.form()[chosen]).max() == 0
-    )  # the standard view is that of all rows
+    part = rows.take(chosen, learns=True)
+    # the standard view is that of all rows
+    assert abs(part.form() - rows.form()[chosen]).max() == 0
     alone = TableEncoder(rows.columns, view="letters").fit(frame.iloc[chosen])
     assert abs(part.form("letters") - alone.transform(frame.iloc[chosen])).max() == 0
     assert (
@@ -252,7 +232,7 @@ def test_views_to_try_are_learned_from_a_sample_of_many_rows(monkeypatch):
         lambda self, X: seen.append((self.view, len(X))) or fit_encode(self, X),
     )
     monkeypatch.setattr(held_out, "MOST_LEARNED", 150)
-    tune_settings(make_bench(rows.views(), rows.labels), Settings())
+    tune_settings(draw_folds(replace(rows, forms={})), Settings())
     assert sorted(seen) == [("latent", 150), ("letters", 150), ("standard", 500)]
 
 

@@ -14,7 +14,7 @@ from semisvm import PreferenceSVC, SupervisedSVC
 from semisvm.errors import DataError
 from semisvm.tables.fit import check_sample, fit_model, may_certify
 from semisvm.tables.fit_folder import fit_folder, read_folder
-from semisvm.tables.held_out import make_bench
+from semisvm.tables.held_out import draw_folds
 from semisvm.tables.label import suggest_rows, write_suggestions
 from semisvm.tables.methods import Settings
 from semisvm.tables.read_training import read_training
@@ -102,9 +102,9 @@ def test_suggest_says_how_its_rows_were_drawn_and_fit_understands_it(story):
 
 def test_a_comparison_tests_random_rows_only(story):
     training = read(story, "data.csv", "more.csv")
-    bench = make_bench(training.views(), training.labels, measures=training.measures)
-    assert len(bench.labeled) == 150
-    assert set(np.concatenate([test for _, test in bench.folds])) == set(bench.labeled)
+    bench = draw_folds(training)
+    assert len(bench.tested) == 150
+    assert set(np.concatenate([test for _, test in bench.folds])) == set(bench.tested)
 
 
 def test_without_the_marks_the_check_speaks_up_and_no_certificate_is_given(story):

@@ -74,7 +74,7 @@ def test_nothing_is_measured_on_rows_that_were_not_drawn_at_random(three, tmp_pa
     fair = evaluate_file(model, tmp_path / "random.csv")
     assert found.points == fair.points
     assert found.not_at_random == (chosen & (frame["y"] != "")).sum()
-    assert found.unlabeled == (frame["y"] == "").sum()
+    assert len(found.pool) == (frame["y"] == "").sum()
     told = summary_on(model, tmp_path / "marked.csv").notes[0]
     assert f"(not on {found.not_at_random} more that were not drawn at random)" in told
     marked.assign(drawn="left").to_csv(
@@ -92,12 +92,12 @@ def test_a_report_on_other_rows_says_which_figures_are_of_the_fit(three):
     first, *rest = summary.notes
     seen = evaluate_file(model, path)
     assert first.startswith(
-        f"The operating point and the scores are measured on the {seen.rows} labeled rows"
+        f"The operating point and the scores are measured on the {len(seen.codes)} labeled rows"
     )
     assert "the audit, the method and the model card are those of the fit" in first
     assert all(note.startswith("About the fit: ") for note in rest)
     assert summary.operating_points == seen.points
-    assert len(summary.scores["red"].labeled) == seen.rows
+    assert len(summary.scores["red"].labeled) == len(seen.codes)
     assert len(summary.suggestions) == 10
 
 

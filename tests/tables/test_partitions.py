@@ -25,7 +25,7 @@ def test_a_folder_within_the_sample_is_the_table_of_its_files(tmp_path, form, dr
     assert training.class_counts == whole.class_counts
     assert training.codes.tolist() == whole.codes.tolist()
     pd.testing.assert_frame_equal(training.rows.to_frame(), whole.rows.to_frame())
-    difference = training.views().form() - whole.views().form()
+    difference = training.form() - whole.form()
     assert abs(difference).max() == 0
 
 
@@ -40,8 +40,8 @@ def test_a_sample_of_a_large_folder_gives_its_columns_and_nearly_its_encoder(tmp
     assert training.n_rows == 4_000
     assert training.class_counts == whole.class_counts
     assert training.columns == whole.columns
-    exact = whole.views().form()
-    estimate = training.views().encoder().transform(whole.rows)
+    exact = whole.form()
+    estimate = training.encoder().transform(whole.rows)
     for k in np.flatnonzero(exact.std(axis=0)):  # a scale of 900 rows: five standard errors
         scale, offset = np.polyfit(exact[:, k], estimate[:, k], 1)
         assert abs(scale - 1) < 5 / np.sqrt(900)
@@ -84,7 +84,7 @@ def test_a_cell_that_the_sample_did_not_have_is_named(tmp_path, monkeypatch):
     frame.loc[1_500, "age"] = "old"
     write_parts(frame, tmp_path / "t", 2, "csv")
     with pytest.raises(DataError, match=r"part-001.csv, line 502: column 'age' holds 'old'"):
-        training.pool.rows(training.views().encoder())
+        training.pool.rows(training.encoder())
 
 
 @pytest.mark.parametrize(

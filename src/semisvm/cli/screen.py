@@ -219,9 +219,9 @@ def show_evaluation(console: Console, evaluation: Evaluation) -> None:
     from semisvm.tables.sentences import with_interval
 
     unlabeled = ""
-    if evaluation.unlabeled:
-        unlabeled = f" (not judged: {counted(evaluation.unlabeled, 'unlabeled row')})"
-    rows = counted(evaluation.rows, "labeled row")
+    if len(evaluation.pool):
+        unlabeled = f" (not judged: {counted(len(evaluation.pool), 'unlabeled row')})"
+    rows = counted(len(evaluation.codes), "labeled row")
     console.print(f"{rows}{unlabeled}. Accuracy {evaluation.accuracy:.3f}.")
     for line in say_as_negative(evaluation.classes, evaluation.as_negative):
         console.print(escape(line))

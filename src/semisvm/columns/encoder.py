@@ -1,4 +1,4 @@
-"""`TableEncoder`: a table as one matrix of numbers; `MatrixEncoder`: the same for bare numbers."""
+"""`TableEncoder`: a table as one matrix of numbers; `scale_matrix`: the same for bare numbers."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.columns.cells import LARGEST_NUMBER, Column
 from semisvm.columns.table import Columns, Schema, read_table, user_frame
 from semisvm.columns.views import (
     MATRICES,
-    MOST_QUANTILES,
     QUANTILES,
     STANDARD,
+    learn_ranks,
     make_matrix_of,
     plain_output,
 )
-from semisvm.errors import counted
 from semisvm.matrices import as_dense, is_sparse_matrix
 from semisvm.sklearn_private import DocumentationLinkMixin, output_container
 
@@ -199,52 +199,16 @@ class TableEncoder(DocumentationLinkMixin, TransformerMixin, BaseEstimator):
         return reading.columns
 
 
-class MatrixEncoder(TransformerMixin, BaseEstimator):
-    """Encodes bare numbers: dense columns are scaled or made normal, sparse ones are kept."""
-
-    def __init__(self, *, view: str = STANDARD):
-        self.view = view
-
-    def fit_encode(self, X: Any) -> Any:
-        """Learn the scales, and encode rows."""
-        return self.fit(X).encode(X)
-
-    @plain_output
-    def fit(self, X: Any, y: Any = None) -> MatrixEncoder:
-        """Learn the scales."""
-        from sklearn.preprocessing import QuantileTransformer, StandardScaler
-
-        self.n_features_in_ = X.shape[1]
-        if not is_sparse_matrix(X) and (large := np.argwhere(np.abs(X) > LARGEST_NUMBER)).size:
-            row, column = large[0].tolist()
-            raise ValueError(
-                f"row {row + 1}: feature {column + 1} is {X[row, column]:g}, beyond"
-                f" {LARGEST_NUMBER:g}, the largest number that can be scaled. Correct it."
-            )
-        self.scaler_: Any = None
-        if not is_sparse_matrix(X):
-            scaler = (
-                QuantileTransformer(
-                    n_quantiles=min(MOST_QUANTILES, X.shape[0]),
-                    output_distribution="normal",
-                    subsample=None,
-                )
-                if self.view == QUANTILES
-                else StandardScaler()
-            )
-            self.scaler_ = scaler.fit(X)
-        return self
-
-    @plain_output
-    def encode(self, X: Any) -> Any:
-        """Encode rows."""
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"rows have {counted(X.shape[1], 'feature')} where the model knows"
-                f" {self.n_features_in_}"
-            )
-        if self.scaler_ is None:
-            return sparse.csr_matrix(X)
-        return self.scaler_.transform(as_dense(X))
-
-    transform = encode
+@plain_output
+def scale_matrix(X: Any, view: str = STANDARD) -> Any:
+    """Return bare numbers as a table of them is encoded: scaled or made normal; sparse as is."""
+    if is_sparse_matrix(X):
+        return sparse.csr_matrix(X)
+    if (large := np.argwhere(np.abs(X) > LARGEST_NUMBER)).size:
+        row, column = large[0].tolist()
+        raise ValueError(
+            f"row {row + 1}: feature {column + 1} is {X[row, column]:g}, beyond"
+            f" {LARGEST_NUMBER:g}, the largest number that can be scaled. Correct it."
+        )
+    scaler = learn_ranks(X) if view == QUANTILES else StandardScaler().fit(X)
+    return scaler.transform(X)

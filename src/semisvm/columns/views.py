@@ -242,7 +242,7 @@ def _learn_views(
         scaler = StandardScaler().fit(filled)
         d = rows.numbers.shape[1]
         if ranks and d:
-            quantiles = _learn_ranks(filled[:, :d], codes)
+            quantiles = learn_ranks(filled[:, :d], codes)
     categories = rows.categories
     if categories.shape[1]:
         encoder = OneHotEncoder(
@@ -258,7 +258,7 @@ def _learn_views(
     )
 
 
-def _learn_ranks(numbers: np.ndarray, codes: bool) -> QuantileTransformer | OneHotEncoder:
+def learn_ranks(numbers: np.ndarray, codes: bool = False) -> QuantileTransformer | OneHotEncoder:
     """Learn the ranks of numbers or, if wanted and if all have few values, their values."""
     if codes and 2 < max(len(np.unique(column)) for column in numbers.T) <= MOST_CODES:
         return OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit(numbers)

@@ -32,8 +32,7 @@ from semisvm.disk import whole_file
 from semisvm.errors import counted, require_extra
 from semisvm.estimators.progress import RoundRecord
 from semisvm.html import asset, policy_hash
-from semisvm.report.answers import describe_answers
-from semisvm.report.charts import finite_or_none, plain_ends
+from semisvm.report.charts import describe_answers, finite_or_none, plain_ends
 from semisvm.report.displays import CampaignDisplay, OperatingPointDisplay
 from semisvm.tables import sentences
 from semisvm.tables.evaluate import summarize_estimator

@@ -1,4 +1,8 @@
-"""What charts draw, computed beforehand: the page itself does no statistics.
+"""What the page says about one class, and what charts draw: the page itself does no statistics.
+
+With two classes there is one answer, for the positive class; with more there is one per class. Each
+is a dictionary for the template: what it can't read off the summary itself. Under "drawn" it has
+the numbers that charts are drawn from, as plain JSON values; None where the summary has none.
 
     columns   by name, one entry per threshold, lowest first (to the right is stricter):
               cut, tp, fp, fn, tn, precision, recall, f_score and their _low and _high;
@@ -21,20 +25,123 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.decision import Counts, Estimate, binomial_interval
+from semisvm.decision import Counts, Estimate, Target, binomial_interval
 from semisvm.decision.binomial import estimate_f
 from semisvm.decision.counts import count_all, precision, recall
-from semisvm.tables.summary import ScoreSample
+from semisvm.decision.target import f_name
+from semisvm.tables.sentences import (
+    STEP_NAMES,
+    audit_sentence,
+    figures,
+    percent,
+    precisions_by_prior,
+    verdict,
+    whole,
+)
+from semisvm.tables.summary import ErrorCosts, FitSummary, ScoreSample
 
 MOST_THRESHOLDS = 400
 N_BINS = 32
 N_LISTED = 12  # thresholds of the table beside the chart
 DIGITS = 5
+DEFAULT_CONFIDENCE = 0.9  # of intervals, where there is no operating point that has its own
 
 NO_SCORES = "No scores of labeled rows were stored with this model, so there is no curve to draw."
 ONE_CLASS = (
     "The labeled rows with a score are all of one class, so no threshold can be judged on them."
 )
+
+
+# ---- what the page says of one class ----
+
+
+def describe_answers(summary: FitSummary) -> list[dict[str, Any]]:
+    """Return one answer per class that the summary knows something about, and at least one."""
+    known = {**summary.operating_points, **summary.audits, **summary.scores}
+    names = [name for name in summary.classes if name in known] or [summary.positive or ""]
+    return [_answer(f"answer-{k}", name, summary) for k, name in enumerate(names)]
+
+
+def _answer(key: str, name: str, summary: FitSummary) -> dict[str, Any]:
+    point = summary.positives_only or summary.operating_points.get(name)
+    sample = summary.scores.get(name, ScoreSample())
+    target = Target()
+    chosen = None
+    confidence = DEFAULT_CONFIDENCE
+    level = ""
+    if point is not None:
+        target = point.target
+        chosen = point.threshold
+        confidence = point.confidence
+        level = point.level
+    table = None
+    curve = None
+    if not why_no_curve(sample):
+        table = tabulate(sample, confidence=confidence, beta=target.beta, chosen=chosen)
+        curve = table.columns | {"chosen": table.chosen, "start": table.start}
+    bins = bin_scores(sample, chosen)
+    steps = summary.audits.get(name, {})
+    measures = {"precision": "Precision", "recall": "Recall", "f_score": f_name(target.beta)}
+    if steps and all(step.cost is not None for step in steps.values()):
+        measures["cost"] = "Cost per row"
+    names = [STEP_NAMES.get(step, step) for step in steps]
+    answer = {
+        "name": name or "the positive class",
+        "verdict": verdict(point),
+        "figures": figures(point, name),
+        "confidence": percent(confidence),
+        "steps": list(zip(names, steps.values(), strict=True)),
+        "measures": measures,
+        "audit_sentence": audit_sentence(steps, measures),
+        "sample": sample,
+        "missing": why_no_curve(sample),
+        "level": sample.level if name in summary.scores else level,
+        "table": table,
+        "bins": bins,
+        "bins_alt": _bins_alt(sample),
+        "priors": [] if point is None else precisions_by_prior(point),
+    }
+    drawn = {
+        "f": measures["f_score"],
+        "asked": {"precision": target.min_precision, "recall": target.min_recall},
+        "audit": {
+            "steps": names,
+            "measures": [
+                {
+                    "name": measure,
+                    "title": title,
+                    "estimates": [plain_ends(getattr(step, measure)) for step in steps.values()],
+                }
+                for measure, title in measures.items()
+            ],
+        },
+        "costs": _costs(summary.costs, target),
+        "curve": curve,
+        "bins": bins,
+        "key": key,
+    }
+    return answer | {"drawn": drawn}
+
+
+def _costs(costs: ErrorCosts | None, target: Target) -> dict[str, Any]:
+    """Return what errors cost: as stored, else as asked for, else 1 and 1, which counts errors."""
+    if costs is not None:
+        return {"missed": costs.missed, "accepted": costs.accepted, "known": True}
+    missed, accepted = target.costs or (1.0, 1.0)
+    return {"missed": missed, "accepted": accepted, "known": target.costs is not None}
+
+
+def _bins_alt(sample: ScoreSample) -> str:
+    names = ("labeled positive rows", "labeled negative rows", "unlabeled rows")
+    parts = [
+        f"{whole(rows.size)} {name}, median score {float(np.sort(rows)[rows.size // 2]):.3g}"
+        for name, rows in zip(names, _groups(sample).values(), strict=True)
+        if rows.size
+    ]
+    return "Histogram of scores: " + "; ".join(parts) + "." if parts else "No scores."
+
+
+# ---- what is drawn ----
 
 
 @dataclass(frozen=True)
@@ -61,51 +168,26 @@ class ThresholdTable:
         return sorted(kept if self.chosen is None else kept | {self.chosen})
 
 
-@dataclass(frozen=True, eq=False)
-class UsableScores:
-    """A `ScoreSample` as arrays, without scores that are not finite."""
-
-    labeled: NDArray[np.float64]
-    sign: NDArray[np.int64]
-    unlabeled: NDArray[np.float64]
-    n_unlabeled: int
-
-    @classmethod
-    def of(cls, sample: ScoreSample | None) -> UsableScores:
-        """Return the usable part of a sample; empty arrays for None."""
-        if sample is None:
-            return cls(np.empty(0), np.empty(0, dtype=np.int64), np.empty(0), 0)
-        labeled = np.array(sample.labeled, dtype=np.float64)
-        unlabeled = np.array(sample.unlabeled, dtype=np.float64)
-        unlabeled = unlabeled[np.isfinite(unlabeled)]
-        known = np.isfinite(labeled)
-        sign = np.array(sample.sign, dtype=np.int64)[known]
-        return cls(labeled[known], sign, unlabeled, max(sample.n_unlabeled, unlabeled.size))
-
-    @property
-    def missing(self) -> str:
-        """Why no threshold can be judged, or nothing."""
-        if not self.labeled.size:
-            return NO_SCORES
-        return ONE_CLASS if abs(int(self.sign.sum())) == self.sign.size else ""
-
-    @property
-    def is_sample(self) -> bool:
-        """Whether only a sample of the unlabeled scores was stored."""
-        return self.n_unlabeled > self.unlabeled.size
+def why_no_curve(sample: ScoreSample) -> str:
+    """Say why no threshold can be judged; "" where it can."""
+    _, sign = sample.judged
+    if not sign.size:
+        return NO_SCORES
+    return ONE_CLASS if abs(int(sign.sum())) == sign.size else ""
 
 
 def tabulate(
-    scores: UsableScores, *, confidence: float, beta: float, chosen: float | None
+    sample: ScoreSample, *, confidence: float, beta: float, chosen: float | None
 ) -> ThresholdTable:
     """Count and measure at every threshold; the scores must have both classes."""
-    curve = count_all(scores.labeled, scores.sign)
+    labeled, sign = sample.judged
+    curve = count_all(labeled, sign)
     cuts = curve.thresholds.copy()
     accepted = curve.counts.accepted
     index = None
     if chosen is not None:
         # Each set of rows that can be accepted occurs once, so this is the chosen one.
-        index = int(np.flatnonzero(accepted == np.count_nonzero(scores.labeled > chosen))[0])
+        index = int(np.flatnonzero(accepted == np.count_nonzero(labeled > chosen))[0])
         cuts[index] = chosen
     kept = np.unique(
         np.linspace(0, len(cuts) - 1, min(len(cuts), MOST_THRESHOLDS)).round().astype(int)
@@ -116,13 +198,14 @@ def tabulate(
         name: cell.tolist() for name, cell in counts._asdict().items()
     }
     columns["cut"] = [str(cut) if np.isinf(cut) else float(cut) for cut in cuts[kept]]
-    columns["unlabeled"] = _accepted_unlabeled(scores, cuts[kept])
+    columns["unlabeled"] = _accepted_unlabeled(sample, cuts[kept])
     return ThresholdTable(columns, None if index is None else int(np.flatnonzero(kept == index)[0]))
 
 
-def bin_scores(scores: UsableScores, chosen: float | None) -> dict[str, Any] | None:
+def bin_scores(sample: ScoreSample, chosen: float | None) -> dict[str, Any] | None:
     """Count the rows in equally wide bins; None where there is no width to divide."""
-    everything = np.concatenate([scores.labeled, scores.unlabeled])
+    groups = _groups(sample)
+    everything = np.concatenate([*groups.values()])
     if not everything.size:
         return None
     ends = [float(everything.min()), float(everything.max())]
@@ -133,13 +216,17 @@ def bin_scores(scores: UsableScores, chosen: float | None) -> dict[str, Any] | N
     edges = np.linspace(ends[0], ends[1], N_BINS + 1)
     if not np.all(np.diff(edges) > 0):
         return None
-    groups = {
-        "positive": scores.labeled[scores.sign == 1],
-        "negative": scores.labeled[scores.sign == -1],
-        "unlabeled": scores.unlabeled,
-    }
     counted = {name: np.histogram(values, edges)[0].tolist() for name, values in groups.items()}
     return {"edges": [float(f"{edge:.6g}") for edge in edges]} | counted
+
+
+def _groups(sample: ScoreSample) -> dict[str, np.ndarray]:
+    labeled, sign = sample.judged
+    return {
+        "positive": labeled[sign == 1],
+        "negative": labeled[sign == -1],
+        "unlabeled": sample.pool,
+    }
 
 
 def _measure(counts: Counts, confidence: float, beta: float) -> dict[str, list[Any]]:
@@ -164,12 +251,13 @@ def _measure(counts: Counts, confidence: float, beta: float) -> dict[str, list[A
     }
 
 
-def _accepted_unlabeled(scores: UsableScores, cuts: NDArray[np.float64]) -> list[int] | list[None]:
-    if not scores.unlabeled.size:
+def _accepted_unlabeled(sample: ScoreSample, cuts: NDArray[np.float64]) -> list[int] | list[None]:
+    if not sample.pool.size:
         return [None] * len(cuts)
-    ordered = np.sort(scores.unlabeled)
+    ordered = np.sort(sample.pool)
     above = ordered.size - np.searchsorted(ordered, cuts, side="right")
-    return [round(int(n) * scores.n_unlabeled / ordered.size) for n in above]
+    n_rows = max(sample.n_unlabeled, ordered.size)
+    return [round(int(n) * n_rows / ordered.size) for n in above]
 
 
 def _rounded(values: NDArray[np.float64]) -> list[float | None]:

@@ -17,7 +17,6 @@ from semisvm.campaign import Campaign, CampaignSummary, summarize_campaign
 from semisvm.decision import OperatingPoint, Target, binomial_interval, measure
 from semisvm.decision.counts import count_all, precision, recall
 from semisvm.labels import encode
-from semisvm.report.charts import UsableScores
 from semisvm.tables.sentences import price_left, verdict
 from semisvm.tables.summary import FitSummary
 
@@ -218,10 +217,10 @@ class OperatingPointDisplay:
             raise ValueError(
                 f"pos_label must name one of the classes {list(summary.scores)}, got {pos_label!r}."
             )
-        known = UsableScores.of(summary.scores[pos_label])
+        scores, sign = summary.scores[pos_label].judged
         point = summary.operating_points.get(pos_label)
         name = f"{summary.method.name}, {pos_label}"
-        return cls.from_scores(known.labeled, known.sign, point=point, name=name, ax=ax, **style)
+        return cls.from_scores(scores, sign, point=point, name=name, ax=ax, **style)
 
     def plot(self, ax: Any = None, *, name: str | None = None, **line: Any) -> Self:
         """Draw the curve and the operating point.

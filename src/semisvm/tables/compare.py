@@ -17,9 +17,8 @@ from semisvm.estimators import METHODS, NAMES, Method, find_method
 from semisvm.tables.held_out import (
     BASELINE,
     MOST_UNLABELED,
-    Bench,
     MethodTrial,
-    make_bench,
+    draw_folds,
     try_method,
     tune_settings,
 )
@@ -31,6 +30,7 @@ from semisvm.tables.methods import (
     why_not,
     with_usual_kernel,
 )
+from semisvm.tables.sentences import interval, rate
 from semisvm.tables.summary import Comparison, MethodResult
 from semisvm.tables.training import Training, training_of
 
@@ -110,8 +110,8 @@ def _verdict(trials: Sequence[MethodTrial], baseline: MethodTrial, n_unlabeled: 
     gap = best.merit.minus(baseline.merit)
     seen = (
         f"the best method that uses them, {best.name}, has a {best.merit.name} of {_merit(best)}"
-        f" against {_merit(baseline)} supervised (a gain of {gap.value:+.3f},"
-        f" {MERIT_CONFIDENCE:.0%} interval {gap.low:+.3f} to {gap.high:+.3f})"
+        f" against {_merit(baseline)} supervised (a gain of {rate(gap.value, '+')},"
+        f" {MERIT_CONFIDENCE:.0%} interval {interval(gap, '+')})"
     )
     if gap.low > 0:
         best_of_many = f" It is the best of {len(others)}, so the gain is likely overstated."
@@ -149,12 +149,12 @@ def _merit(trial: MethodTrial) -> str:
 
 
 def compare_methods(
-    bench: Bench,
+    training: Training,
     settings: Settings,
     methods: Sequence[str],
     tell: Tell = say_nothing,
     preferred: str = "",
-    try_method: Callable[[Method, Settings, Bench, Tell], MethodTrial] = try_method,
+    try_method: Callable[[Method, Settings, Training, Tell], MethodTrial] = try_method,
 ) -> tuple[Comparison, dict[str, MethodTrial]]:
     """Compare the named methods, and the baseline; Ctrl-C ends with those that are done."""
     names = [BASELINE, *(name for name in methods if name != BASELINE)]
@@ -168,10 +168,10 @@ def compare_methods(
             tell(f"{what} (method {number} of {len(names)})", *progress)
 
         try:
-            reason = why_not(method, bench.views.form(settings.view), settings)
+            reason = why_not(method, training.form(settings.view), settings)
             if reason and name != BASELINE:
                 raise ValueError(reason)
-            trials[name] = try_method(method, settings, bench, tell_place)
+            trials[name] = try_method(method, settings, training, tell_place)
         except KeyboardInterrupt:
             if not trials:
                 raise KeyboardInterrupt from None
@@ -183,7 +183,7 @@ def compare_methods(
             left_out[name] = str(error).split("\n")[0]
     comparison = judge_trials(
         list(trials.values()),
-        n_unlabeled=int((bench.codes < 0).sum()),
+        n_unlabeled=training.n_unlabeled,
         preferred=preferred,
         left_out=left_out,
         was_stopped=was_stopped,
@@ -208,25 +208,18 @@ def compare_on(
                 " all of them."
             )
         find_method(name)
-    views = training.views()
     if training.has_positives_only:
         only = f"all labels of {training.target!r} are {training.classes.names[1]!r}"
         reason = f"{only}, and errors are counted on labels of both classes"
         remedy = f"Label some other rows, or fit {FOR_POSITIVES.name}, which needs none"
         raise fault(training.name, reason, remedy)
     try:
-        bench = make_bench(
-            views,
-            training.labels,
-            seed=settings.seed,
-            most=most_unlabeled,
-            measures=training.measures,
-        )
+        rows = draw_folds(training, seed=settings.seed, most=most_unlabeled)
     except ValueError as error:
         raise fault(training.name, str(error), "Label at least two rows of each class") from None
     if tune:
-        settings = tune_settings(bench, settings, tell)
-    settings = with_usual_kernel(settings, views.form(settings.view))
+        settings = tune_settings(rows, settings, tell)
+    settings = with_usual_kernel(settings, training.form(settings.view))
     if not methods and not training.n_unlabeled:
         methods = [BASELINE]
     elif not methods:  # methods that need a target are compared only if there is one
@@ -236,8 +229,7 @@ def compare_on(
             if not method.for_one_class and (settings.has_target or not method.sets_threshold)
         ]
         methods = [method.name for method in fitting]
-    comparison, _ = compare_methods(bench, settings, methods, tell)
-    return comparison
+    return compare_methods(rows, settings, methods, tell)[0]
 
 
 def compare(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
 
 from semisvm.decision import Evidence, OperatingPoint, Target, measure
-from semisvm.decision.audit import Merit, judge
+from semisvm.decision.audit import judge
 from semisvm.errors import MOST_NAMES_SHOWN, DataError, counted, fault, is_spelled_like, suggest
 from semisvm.estimators import METHODS
 from semisvm.labels import encode
@@ -46,24 +48,63 @@ class NoLabelsError(DataError):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What the labeled rows of a file say."""
+    """What labeled rows say of a model."""
 
     classes: tuple[str, ...]
-    rows: int  # labeled rows, which are judged
-    unlabeled: int  # rows that are not judged
-    # labeled rows that were drawn by doubt or by a campaign: nothing is measured on them
-    not_at_random: int
-    # of a model of positives only: labels that count as its negative class, and their rows
-    as_negative: dict[str, int]
-    # rows above the operating point of no class; they are predicted to be of the nearest class
-    below_all: int
-    confusion: np.ndarray  # (k, k) counts by true class (rows) and predicted class (columns)
-    points: dict[str, OperatingPoint]  # per class; of two classes, of the positive one
-    merit: Merit  # the balanced accuracy
-    scores: np.ndarray  # (n,) or (n, k), of the labeled rows
+    scores: np.ndarray  # (n,) or (n, k), of the labeled rows, which are judged
     codes: np.ndarray  # (n,) their classes
     pool: np.ndarray  # scores of the unlabeled rows
+    targets: Mapping[str, Target]  # what is asked of classes
+    # whether that is asked of the rows above the class's own threshold, or of those with its label
+    by_class: bool
+    # labeled rows that were drawn by doubt or by a campaign: nothing is measured on them
+    not_at_random: int = 0
+    # of a model of positives only: labels that count as its negative class, and their rows
+    as_negative: Mapping[str, int] = field(default_factory=dict)
     was_seen: bool = False  # whether the model seems to be fitted to this file
+
+    @property
+    def predicted(self) -> np.ndarray:
+        return predict_codes(self.scores)
+
+    @property
+    def below_all(self) -> int:
+        """Rows above the threshold of no class; they get the label of the nearest class."""
+        if not self.by_class or self.scores.ndim == 1:
+            return 0
+        return int((self.scores.max(axis=1) < 0).sum())
+
+    @property
+    def confusion(self) -> np.ndarray:
+        """(k, k) counts by true class (rows) and predicted class (columns)."""
+        return confusion_matrix(self.codes, self.predicted, labels=range(len(self.classes)))
+
+    @cached_property
+    def points(self) -> dict[str, OperatingPoint]:
+        """The operating point per class, of two classes that of the second."""
+        scores = lead_per_class(self.scores)
+        if self.by_class and self.scores.ndim > 1:
+            scores = self.scores
+        first = len(self.classes) - scores.shape[1]
+        return {
+            name: measure(
+                scores[:, k],
+                np.where(self.codes == first + k, 1, -1),
+                0.0,
+                target=self.targets.get(name, Target()),
+            )
+            for k, name in enumerate(self.classes[first:])
+        }
+
+    @property
+    def samples(self) -> dict[str, ScoreSample]:
+        """Scores of labeled and unlabeled rows per class, measured from the threshold."""
+        columns = lead_per_class(self.pool)
+        per_class = scores_per_class(self.scores, self.codes, self.classes)
+        return {
+            name: sample_scores(scores, sign, Evidence.EMPIRICAL, columns[:, k])
+            for k, (name, scores, sign) in enumerate(per_class)
+        }
 
     @property
     def reached(self) -> bool:
@@ -71,19 +112,20 @@ class Evaluation:
 
     @property
     def accuracy(self) -> float:
-        return float(np.trace(self.confusion) / self.rows)
+        return float(np.mean(self.predicted == self.codes))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result, except for the scores, as plain values."""
+        merit = judge(self.predicted, self.codes, self.classes)
         return {
-            "rows": self.rows,
-            "unlabeled": self.unlabeled,
+            "rows": len(self.codes),
+            "unlabeled": len(self.pool),
             "not_at_random": self.not_at_random,
             "as_negative": self.as_negative,
             "below_all": self.below_all,
             "classes": list(self.classes),
             "accuracy": self.accuracy,
-            "balanced_accuracy": self.merit.estimate()._asdict(),
+            "balanced_accuracy": merit.estimate()._asdict(),
             "confusion": self.confusion.tolist(),
             "operating_points": {name: point.as_dict() for name, point in self.points.items()},
             "reached": self.reached,
@@ -129,30 +171,36 @@ def evaluate_file(
         if model.has_positives_only and missing[0] == classes[0]:
             remedy += f"; any label but {classes[1]!r} counts as {classes[0]!r}"
         raise NoLabelsError(str(fault(rows.path, reason, remedy)))
-    labeled = scores[is_labeled]
-    predicted = predict_codes(labeled)
-    targets = {name: point.target for name, point in model.summary.operating_points.items()}
-    if model.summary.positives_only is not None:
-        targets[classes[1]] = _target_of(model.summary.positives_only)
-    confusion = np.zeros((len(classes), len(classes)), dtype=np.int64)
-    np.add.at(confusion, (true, predicted), 1)
     fitted = model.summary.data
     return Evaluation(
-        classes=classes,
-        rows=len(true),
-        unlabeled=int(is_unlabeled.sum()),
+        classes,
+        scores[is_labeled],
+        true,
+        scores[is_unlabeled],
+        _targets(model),
+        model.has_class_thresholds,
         not_at_random=int((~is_unlabeled & ~is_labeled).sum()),
         as_negative=dict(others.most_common()),
-        below_all=int((model.lead_of(labeled) < 0).sum()) if scores.ndim > 1 else 0,
-        confusion=confusion,
-        points=_points(labeled, true, classes, targets, by_class=model.has_class_thresholds),
-        merit=judge(predicted, true, classes),
-        scores=labeled,
-        codes=true,
-        pool=scores[is_unlabeled],
         was_seen=(fitted.name, fitted.rows, fitted.unlabeled)
         == (rows.path.name, len(codes), int(is_unlabeled.sum())),
     )
+
+
+def _targets(model: Any) -> dict[str, Target]:
+    """What was asked of each class; without labels of negatives that is a recall, or nothing."""
+    if isinstance(model, Model):
+        points = dict(model.summary.operating_points)
+        if model.summary.positives_only is not None:
+            points[model.classes.names[1]] = model.summary.positives_only
+    else:
+        points = getattr(model, "operating_points_", None) or {}
+    return {
+        str(name): point.target
+        if point.positive_unlabeled is None
+        else Target(min_recall=point.target.min_recall)
+        for name, point in points.items()
+        if point is not None
+    }
 
 
 def say_as_negative(classes: Sequence[str], others: Mapping[str, int]) -> list[str]:
@@ -176,47 +224,6 @@ def say_as_negative(classes: Sequence[str], others: Mapping[str, int]) -> list[s
     return said
 
 
-def _points(
-    scores: np.ndarray,
-    true: np.ndarray,
-    classes: tuple[str, ...],
-    targets: Mapping[str, Target],
-    *,
-    by_class: bool,
-) -> dict[str, OperatingPoint]:
-    """Return the operating point per class, of two classes that of the second, judged by what was
-    asked of it.
-
-    With `by_class`, a target applies to the rows above the class's own threshold, else to those
-    that get its label.
-    """
-    per_class = scores[:, None] if scores.ndim == 1 else scores
-    if scores.ndim > 1 and not by_class:
-        is_predicted = np.eye(len(classes), dtype=bool)[predict_codes(scores)]
-        per_class = np.where(is_predicted, 1.0, -1.0) * np.abs(lead_per_class(scores))
-    names = classes[-per_class.shape[1] :]
-    return {
-        name: measure(
-            class_scores,
-            np.where(true == classes.index(name), 1, -1),
-            0.0,
-            target=targets.get(name, Target()),
-        )
-        for name, class_scores in zip(names, per_class.T, strict=True)
-    }
-
-
-def _score_samples(
-    scores: np.ndarray, true: np.ndarray, pool: np.ndarray, classes: tuple[str, ...]
-) -> dict[str, ScoreSample]:
-    """Return scores of labeled and unlabeled rows per class, measured from the threshold."""
-    columns = lead_per_class(pool)
-    return {
-        name: sample_scores(class_scores, sign, Evidence.EMPIRICAL, columns[:, k])
-        for k, (name, class_scores, sign) in enumerate(scores_per_class(scores, true, classes))
-    }
-
-
 def summary_on(
     model: Model, path: str | Path | None, *, unlabeled: str | None = None, tell: Tell = say_nothing
 ) -> FitSummary:
@@ -231,21 +238,17 @@ def summary_on(
     except NoLabelsError as error:
         notes = (*notes, f"The operating point is that of the fit, not of {name}: {error}")
     else:
-        scores = _score_samples(seen.scores, seen.codes, seen.pool, seen.classes)
-        summary = replace(summary, operating_points=seen.points, scores=scores)
-        notes = (
-            (SEEN + " " if seen.was_seen else "")
-            + f"The operating point and the scores are measured on the {seen.rows} labeled rows of"
-            f" {name}"
-            + (
-                f" (not on {seen.not_at_random:,} more that were not drawn at random)"
-                if seen.not_at_random
-                else ""
-            )
-            + "; the audit, the method and the model card are those of the fit.",
-            *say_as_negative(seen.classes, seen.as_negative),
-            *(f"About the fit: {note}" for note in notes),
+        summary = replace(summary, operating_points=seen.points, scores=seen.samples)
+        others = ""
+        if seen.not_at_random:
+            others = f" (not on {seen.not_at_random:,} more that were not drawn at random)"
+        measured = (
+            f"{SEEN + ' ' if seen.was_seen else ''}The operating point and the scores are measured"
+            f" on the {len(seen.codes)} labeled rows of {name}{others}; the audit, the method and"
+            " the model card are those of the fit."
         )
+        said = say_as_negative(seen.classes, seen.as_negative)
+        notes = (measured, *said, *(f"About the fit: {note}" for note in notes))
     suggestions = tuple(suggest_rows(model, path, N_SUGGESTED, unlabeled=unlabeled, tell=tell))
     title = f"{model.target} in {name}, by a model of {summary.data.name}"
     return replace(summary, title=title, created=now(), notes=notes, suggestions=suggestions)
@@ -257,13 +260,10 @@ def summary_on(
 def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> FitSummary:
     """Return what labeled rows say of a fitted classifier or `Model`, as a report shows it."""
     labels = encode(y, unlabeled=unlabeled, n_rows=X.shape[0] if hasattr(X, "shape") else len(X))
-    known = (
-        list(model.classes.names)
-        if isinstance(model, Model)
-        else [str(label) for label in model.classes_]
-    )
+    is_table = isinstance(model, Model)
+    known = [str(label) for label in (model.classes.names if is_table else model.classes_)]
     names_in_y = [str(label) for label in labels.classes]
-    class_name = type(model.estimator if isinstance(model, Model) else model).__name__
+    class_name = type(model.estimator if is_table else model).__name__
     method = next((method for method in METHODS if method.class_name == class_name), None)
     strange = {
         name: int((labels.codes == k).sum())
@@ -278,34 +278,28 @@ def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> F
         )
     place = np.array([known.index(name) if name in known else 0 for name in names_in_y])
     codes = np.where(labels.is_labeled, place[labels.codes], -1)
-    scores = model.decision_function(X) if isinstance(model, Model) else score_rows(model, X)
+    scores = model.decision_function(X) if is_table else score_rows(model, X)
     labeled = scores[codes >= 0]
     true = codes[codes >= 0]
     if missing := [name for code, name in enumerate(known) if not (true == code).any()]:
         raise DataError(
             f"No row of class {missing[0]!r} has a label: give rows with labels of every class."
         )
-    if isinstance(model, Model):
-        fitted = model.estimator
-        points = model.summary.operating_points
-        audits = model.summary.audits
-    else:
-        fitted = model[-1] if hasattr(model, "steps") else model
-        points, audits = (
-            getattr(fitted, name, None) or {} for name in ("operating_points_", "audits_")
-        )
-    classes = Classes(tuple(known), False)
-    targets = {str(name): _target_of(point) for name, point in points.items() if point is not None}
-    by_class = isinstance(model, Model) and model.has_class_thresholds
+    fitted = model.estimator if is_table else model[-1] if hasattr(model, "steps") else model
+    audits = model.summary.audits if is_table else getattr(fitted, "audits_", None) or {}
+    by_class = is_table and model.has_class_thresholds
+    targets = _targets(model if is_table else fitted)
+    seen = Evaluation(tuple(known), labeled, true, scores[codes < 0], targets, by_class)
     names = (method.name, method.paper_name) if method else (class_name, "")
+    classes = Classes(tuple(known), False)
     training = Training("X", str(getattr(y, "name", None) or "y"), X, codes, classes)
     summary = summarize(
         training,
         MethodSummary(*names, "It was given.", _plain(model)),
         fitted,
-        operating_points=_points(labeled, true, classes.names, targets, by_class=by_class),
+        operating_points=seen.points,
         audits={str(name): dict(steps) for name, steps in audits.items() if steps is not None},
-        scores=_score_samples(labeled, true, scores[codes < 0], classes.names),
+        scores=seen.samples,
         notes=(MEASURED_ON_GIVEN_ROWS, *say_as_negative(known, strange), *say_weights(fitted)),
     )
     return replace(summary, title=f"{class_name} on {len(true):,} labeled rows")
@@ -323,13 +317,6 @@ def _has_positives_only(model: Any) -> bool:
         not names_negatives
         and not (is_negative & (np.asarray(getattr(model, "labeled_iter_", ())) == 0)).any()
     )
-
-
-def _target_of(point: OperatingPoint) -> Target:
-    """What was asked of a threshold; without labels of negatives that is a recall, or nothing."""
-    if point.positive_unlabeled is None:
-        return point.target
-    return Target(min_recall=point.target.min_recall)
 
 
 def _plain(model: Any) -> dict[str, Any]:

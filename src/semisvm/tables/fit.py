@@ -31,7 +31,7 @@ from semisvm.decision import Evidence, OperatingPoint
 from semisvm.decision.audit import Audit, changed_by_unlabeled
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import DataError, counted
-from semisvm.estimators import METHODS, Method, find_method
+from semisvm.estimators import Method, find_method
 from semisvm.kernels.threads import with_limited_threads
 from semisvm.machines import choose_solver
 from semisvm.matrices import is_sparse_matrix
@@ -40,15 +40,14 @@ from semisvm.model_selection.fair_sample import (
     check_fair_sample,
     labeled_fold_scores,
 )
-from semisvm.model_selection.thresholds import fit_probability
+from semisvm.model_selection.thresholds import Probability, fit_probability
 from semisvm.tables.column_checks import profile_columns, say_deciding_columns
-from semisvm.tables.compare import compare_methods
+from semisvm.tables.compare import compare_methods, judge_trials
 from semisvm.tables.held_out import (
     BASELINE,
     MOST_UNLABELED,
-    Bench,
     MethodTrial,
-    make_bench,
+    draw_folds,
     make_trial,
     try_method,
     tune_settings,
@@ -86,56 +85,43 @@ from semisvm.tables.sentences import (
 from semisvm.tables.summary import (
     MOST_SCORES,
     Comparison,
-    FitSummary,
     MethodSummary,
+    ScoreSample,
     parameters_of,
     sample_scores,
     summarize,
 )
-from semisvm.tables.training import RowForms, Training, draw_rows, take_rows
+from semisvm.tables.training import Training, draw_rows, take_rows
 
 AUTO, FOR_TARGETS = "auto", "preference"
 ROUNDING = 1e-6  # of the largest score: what scores differ by that should be equal
 LARGE_TABLE = 5_000  # rows, beyond which fewer are in kernels of all rows:
 MOST_IN_KERNELS_OF_MANY = 2_000
-PREFERRED = "AutoSVC"  # what "auto" takes unless another is better by more than two standard errors
+PREFERRED = "autosvc"  # what "auto" takes unless another is better by more than two standard errors
 
 
 class Stages:
-    """The stages of one fit; `bench` is None if a class has too few labels for folds."""
+    """The stages of one fit; `tried` are the rows with folds, None where a class has too few
+    labels for them.
+    """
 
-    def __init__(
-        self,
-        training: Training,
-        views: RowForms,
-        settings: Settings,
-        most_unlabeled: int,
-        tell: Tell,
-    ):
+    def __init__(self, training: Training, settings: Settings, most_unlabeled: int, tell: Tell):
         self.training = training
-        self.views = views
         self.settings = settings
         self.tell = tell
-        self.labels = training.labels
         self.was_stopped = False
         self.notes = list(training.notes)
         self.comparison: Comparison | None = None
         self.trials: dict[str, MethodTrial] = {}
         self.fitted: dict[str, Any] = {}  # estimators that were fitted to all rows, by method
         self.is_fair_sample: bool | None = None
-        self.bench: Bench | None = None
-        self.why_no_bench = ""
+        self.tried: Training | None = None
+        self.why_not_tried = ""
         try:
-            self.bench = make_bench(
-                views,
-                self.labels,
-                seed=settings.seed,
-                most=most_unlabeled,
-                measures=training.measures,
-            )
+            self.tried = draw_folds(training, seed=settings.seed, most=most_unlabeled)
         except ValueError as error:
-            self.why_no_bench = str(error)
-        if self.bench is not None and training.n_unlabeled > most_unlabeled:
+            self.why_not_tried = str(error)
+        if self.tried is not None and training.n_unlabeled > most_unlabeled:
             self.notes.append(
                 f"Methods were compared and audited with {most_unlabeled:,} of "
                 f"{counted(training.n_unlabeled, 'unlabeled row')}, "
@@ -144,10 +130,11 @@ class Stages:
 
     def check_sample(self) -> bool:
         """Check whether the labels look like a random sample; True if that denies a certificate."""
-        if self.training.has_positives_only:  # its own assumption is stated with its results
+        training = self.training
+        if training.has_positives_only:  # its own assumption is stated with its results
             return False
         check = check_sample(
-            self.views.form(), self.labels, self.training.measures, self.settings, self.tell
+            training.form(), training.labels, training.measures, self.settings, self.tell
         )
         self.is_fair_sample = None if check is None else bool(check.is_fair)
         is_allowed, notes = may_certify(check, self.settings)
@@ -158,28 +145,28 @@ class Stages:
 
     def tune(self, wanted: bool) -> None:
         """Choose the view, the kernel, C and gamma, or take the usual ones."""
-        if wanted and self.bench is not None:
-            self.settings = tune_settings(self.bench, self.settings, self.tell)
+        if wanted and self.tried is not None:
+            self.settings = tune_settings(self.tried, self.settings, self.tell)
         elif wanted and not self.training.has_positives_only:
-            self.notes.append(f"C and the kernel were not tuned: {self.why_no_bench}.")
-        self.settings = with_usual_kernel(self.settings, self.views.form(self.settings.view))
+            self.notes.append(f"C and the kernel were not tuned: {self.why_not_tried}.")
+        self.settings = with_usual_kernel(self.settings, self.training.form(self.settings.view))
 
     def choose(self, name: str, why_asked: str) -> tuple[Method, str]:
         """Return the method, and why it is this one."""
         if name != AUTO:
             method = find_method(name)
-            if reason := why_not(method, self.views.form(self.settings.view), self.settings):
+            if reason := why_not(method, self.training.form(self.settings.view), self.settings):
                 raise DataError(f"The method {name!r} {reason}. Choose another `method`.")
             sets_own = sets_thresholds(method, self.settings)
-            if sets_own and not method.for_one_class and self.bench is None:
+            if sets_own and not method.for_one_class and self.tried is None:
                 raise DataError(
-                    f"The method {name!r} can't set a threshold: {self.why_no_bench}. Label more"
+                    f"The method {name!r} can't set a threshold: {self.why_not_tried}. Label more"
                     " rows of it."
                 )
             return method, why_asked
-        if self.bench is None and self.settings.has_target:
+        if self.tried is None and self.settings.has_target:
             raise DataError(
-                f"No threshold can be set for the target: {self.why_no_bench}. Label more rows"
+                f"No threshold can be set for the target: {self.why_not_tried}. Label more rows"
                 " of it."
             )
         if not self.training.n_unlabeled:
@@ -187,27 +174,26 @@ class Stages:
                 find_method(BASELINE),
                 "Every row has a label, so there are no unlabeled rows to learn from.",
             )
-        if self.bench is None:
-            return find_method(BASELINE), f"Methods can't be compared: {self.why_no_bench}."
-        names = [BASELINE, *(method.name for method in METHODS if method.class_name == PREFERRED)]
-        return self.compare(names, preferred=names[-1])
+        if self.tried is None:
+            return find_method(BASELINE), f"Methods can't be compared: {self.why_not_tried}."
+        return self.compare([BASELINE, PREFERRED], PREFERRED)
 
     def compare(self, names: list[str], preferred: str = "") -> tuple[Method, str]:
         """Compare methods on held-out labels; return the chosen one, and why it is this one."""
-        assert self.bench is not None
+        assert self.tried is not None
         self.comparison, self.trials = compare_methods(
-            self.bench, self.settings, names, self.tell, preferred, self.try_method
+            self.tried, self.settings, names, self.tell, preferred, self.try_method
         )
         self.was_stopped |= self.comparison.was_stopped
         self.notes.append(self.comparison.verdict)
         return find_method(self.comparison.chosen), self.comparison.why
 
     def try_method(
-        self, method: Method, settings: Settings, bench: Bench, tell: Tell
+        self, method: Method, settings: Settings, tried: Training, tell: Tell
     ) -> MethodTrial:
         """Try a method by its fit to all rows where that has out-of-fold scores, else by folds."""
         if not takes_columns(method) or sets_thresholds(method, settings):
-            return try_method(method, settings, bench, tell)
+            return try_method(method, settings, tried, tell)
         n_notes = len(self.notes)
         began = time.perf_counter()
         estimator = self.fit(method)
@@ -216,50 +202,40 @@ class Stages:
         if self.was_stopped:
             raise StoppedError
         seconds = time.perf_counter() - began
-        rows = np.flatnonzero(self.training.measures)
+        rows = self.training.tested
         scores = estimator.out_of_fold_scores_[rows].copy()
         is_new = np.isnan(scores).reshape(len(rows), -1).any(axis=1)
         if is_new.any():  # rows that the fit did not learn from
-            X = self.views.for_method(method, settings)
+            X = self.training.for_method(method, settings)
             scores[is_new] = score_rows(estimator, take_rows(X, rows[is_new]))
-        return make_trial(method, scores, settings, bench, seconds, complaints)
+        return make_trial(method, scores, settings, tried, seconds, complaints)
 
     def fit(self, method: Method) -> Any:
         """Fit the method to all rows."""
-        if method.name in self.fitted:
-            return self.fitted[method.name]
-        X = self.views.for_method(method, self.settings)
-        most = MOST_IN_KERNELS_OF_MANY if len(self.views) > LARGE_TABLE else None
-        settings = replace(self.settings, max_rows=self.settings.max_rows or most)
-        estimator = make_estimator(method, settings)
-        what = f"Fitting {method.name} to {X.shape[0]:,} rows"
+        if method.name not in self.fitted:
+            training = self.training
+            X = training.for_method(method, self.settings)
+            most = MOST_IN_KERNELS_OF_MANY if len(training.codes) > LARGE_TABLE else None
+            settings = replace(self.settings, max_rows=self.settings.max_rows or most)
+            estimator = make_estimator(method, settings)
+            what = f"Fitting {method.name} to {X.shape[0]:,} rows"
+            self.fit_rows(estimator, X, training.labels, what, training.measures)
+            self.fitted[method.name] = estimator
+        return self.fitted[method.name]
+
+    def fit_rows(self, estimator: Any, X: Any, labels: Any, what: str, *measures: Any) -> None:
+        """Fit an estimator; after Ctrl-C it is the best so far."""
         self.tell(what)
         try:
-            self.notes += fit_quietly(
-                estimator, X, self.labels, self.tell, what, self.training.measures
-            )
+            self.notes += fit_quietly(estimator, X, labels, self.tell, what, *measures)
         except StoppedError:
             self.was_stopped = True
             self.notes.append("The fit was stopped by hand: the model is the best so far.")
-        self.fitted[method.name] = estimator
-        return estimator
 
-    def measure(self, model: Model) -> Model:
-        """Find out what the model gives: from the estimator itself, or on held-out labels."""
-        method = find_method(model.method)
-        X = self.views.for_method(method, self.settings)
-        if method.for_one_class:
-            return measure_positives_only(model, X, self.training, self.settings.seed)
-        knows_itself = sets_own_threshold(method, model.estimator, self.settings)
-        held_out = None if knows_itself else self._held_out(method)
-        if method.name == BASELINE and self.training.n_unlabeled:
-            self.notes.append("The supervised method does not use the unlabeled rows.")
-        return measure_model(model, held_out, self.training, X, self.settings)
-
-    def _held_out(self, method: Method) -> tuple[MethodTrial, MethodTrial] | None:
+    def held_out(self, method: Method) -> tuple[MethodTrial, MethodTrial] | None:
         """Return the method and the baseline on the folds; None without folds, or after Ctrl-C."""
-        if self.bench is None:
-            self.notes.append(f"The quality of the model can't be measured: {self.why_no_bench}.")
+        if self.tried is None:
+            self.notes.append(f"The quality of the model can't be measured: {self.why_not_tried}.")
             return None
         was_compared = method.name in self.trials
         try:
@@ -268,7 +244,7 @@ class Stages:
                     if self.was_stopped:
                         raise StoppedError
                     self.trials[needed.name] = self.try_method(
-                        needed, self.settings, self.bench, self.tell
+                        needed, self.settings, self.tried, self.tell
                     )
         except KeyboardInterrupt:
             self.was_stopped = True
@@ -278,9 +254,86 @@ class Stages:
             return None
         trial = self.trials[method.name]
         baseline = self.trials[BASELINE]
-        if not was_compared:  # otherwise the verdict of the comparison has said it
-            self.notes += say_gain(trial, baseline)
+        if not was_compared and trial is not baseline:
+            self.notes.append(judge_trials([baseline, trial]).verdict)
         return trial, baseline
+
+    def measure(self, method: Method, estimator: Any) -> Measured:
+        """Find out what a fitted estimator gives: from itself, or on held-out labels."""
+        training = self.training
+        settings = self.settings
+        classes = training.classes.names
+        X = training.for_method(method, settings)
+        unlabeled = draw_rows(np.flatnonzero(training.codes < 0), MOST_SCORES, settings.seed)
+        pool = getattr(estimator, "_unlabeled_scores", None)
+        if pool is not None:
+            pool = pool[unlabeled]
+        elif len(unlabeled):
+            pool = score_rows(estimator, take_rows(X, unlabeled))
+        else:
+            pool = np.empty((0, len(classes)) if len(classes) > 2 else 0)
+        if method.for_one_class:
+            return self._measure_positives_only(estimator, pool)
+        threshold = 0.0
+        is_flat = False
+        results: list[ClassResult] = []
+        knows_itself = sets_thresholds(method, settings) and hasattr(estimator, "audits_")
+        trials = None if knows_itself else self.held_out(method)
+        if method.name == BASELINE and training.n_unlabeled:
+            self.notes.append("The supervised method does not use the unlabeled rows.")
+        if knows_itself:
+            results = _own_results(estimator, pool)
+            audits = (result.audit for result in results)
+            if training.n_unlabeled and not any(map(changed_by_unlabeled, audits)):
+                self.notes.append(UNUSED)
+        elif trials is not None:
+            trial, baseline = trials
+            if len(classes) == 2:
+                threshold = trial.points[classes[1]].threshold
+                is_flat = np.std(trial.scores) <= ROUNDING * np.abs(trial.scores).max()
+            self.notes += [*([SAME_SCORES] if is_flat else []), *trial.complaints]
+            results = _held_out_results(trial, baseline, training, pool, settings, threshold)
+        probability = None
+        chances = {}
+        samples = {}
+        for name, point, _, scores, sign, of_pool in results:
+            if len(classes) == 2 and point.level == Evidence.CROSS_FITTED and not is_flat:
+                probability = fit_probability(scores, sign)
+                if point.reached:
+                    chances[name] = chance_kept(scores, sign, point.target, settings.seed)
+            samples[name] = sample_scores(scores, sign, point.level, of_pool, training.n_unlabeled)
+        points = {result.name: at_the_line(result.point) for result in results}
+        if len(classes) > 2 and method.sets_threshold and settings.has_target:
+            self.notes.append(ABOVE)
+        self.notes += say_weights(estimator)
+        self.notes += _say_form(method, estimator, training, X)
+        self.notes += [
+            point.reason for point in points.values() if not point.reached and point.reason
+        ]
+        # The scores of one of several classes that have thresholds of their own are no leads.
+        if len(classes) == 2 or not method.sets_threshold:
+            self.notes += _advise_campaign(points, samples)
+        about = {
+            "operating_points": points,
+            "audits": {result.name: result.audit for result in results},
+            "scores": samples,
+            "chances": {name: chance for name, chance in chances.items() if chance is not None},
+        }
+        return Measured(threshold, probability, about)
+
+    def _measure_positives_only(self, estimator: Any, pool: np.ndarray) -> Measured:
+        """Return what is known where only positives are labeled."""
+        training = self.training
+        point = estimator.operating_point_
+        *known, assumption = (" ".join(line.split()) for line in str(point).splitlines())
+        self.notes.append(assumption)
+        self.notes += [line[0].upper() + line[1:].removesuffix(".") + "." for line in known]
+        scores = estimator.out_of_fold_scores_
+        of_positives = scores[(training.codes >= 0) & np.isfinite(scores)]
+        sign = np.ones(len(of_positives))
+        sample = sample_scores(of_positives, sign, point.level, pool, training.n_unlabeled)
+        about = {"positives_only": point, "scores": {training.classes.names[1]: sample}}
+        return Measured(0.0, None, about)
 
 
 @with_limited_threads
@@ -325,21 +378,23 @@ def fit_model(
     if method != AUTO:
         find_method(method)
     tell("Encoding the table")
-    views = training.views()
-    work = make_stages(training, views, settings, most_unlabeled, tell)
+    training.form()
+    work = make_stages(training, settings, most_unlabeled, tell)
     work.notes += say_deciding_columns(training.rows, training.codes)
     was_refused = work.check_sample()
     work.tune(tune)
     chosen, why = work.choose(method, why)
     estimator = work.fit(chosen)
-    model = Model(
+    measured = work.measure(chosen, estimator)
+    return Model(
         schema=training.rows.schema,
-        encoder=views.encoder_for(chosen, work.settings),
+        encoder=None if takes_columns(chosen) else training.encoder(work.settings.view),
         estimator=estimator,
         method=chosen.name,
         classes=training.classes,
         target=training.target,
-        threshold=0.0,
+        threshold=measured.threshold,
+        probability=measured.probability,
         summary=summarize(
             training,
             MethodSummary(chosen.name, chosen.paper_name, why, parameters_of(estimator)),
@@ -350,16 +405,12 @@ def fit_model(
             is_fair_sample=work.is_fair_sample,
             has_target=settings.has_target,
             was_refused=was_refused,
+            was_stopped=work.was_stopped,
+            notes=without_repeats(work.notes),
+            seconds=time.perf_counter() - began,
+            **measured.about,
         ),
     )
-    model = work.measure(model)
-    model.summary = replace(
-        model.summary,
-        notes=without_repeats([*work.notes, *model.summary.notes]),
-        was_stopped=work.was_stopped,
-        seconds=time.perf_counter() - began,
-    )
-    return model
 
 
 def check_sample(
@@ -410,79 +461,12 @@ class ClassResult(NamedTuple):
     pool: np.ndarray
 
 
-def sets_own_threshold(method: Method, estimator: Any, settings: Settings) -> bool:
-    """Whether a fitted estimator brings its own operating points and audit."""
-    return sets_thresholds(method, settings) and hasattr(estimator, "audits_")
+class Measured(NamedTuple):
+    """What is known of a fitted model; `about` are fields of its summary."""
 
-
-def measure_model(
-    model: Model,
-    held_out: tuple[MethodTrial, MethodTrial] | None,
-    training: Training,
-    X: Any,
-    settings: Settings,
-) -> Model:
-    """Return a fitted model with its threshold, probabilities and summary; `held_out` has the
-    method and the baseline.
-    """
-    method = find_method(model.method)
-    classes = training.classes.names
-    pool: np.ndarray = np.empty((0, len(classes)) if len(classes) > 2 else 0)
-    if training.n_unlabeled:
-        unlabeled = draw_rows(np.flatnonzero(training.codes < 0), MOST_SCORES, settings.seed)
-        known = getattr(model.estimator, "_unlabeled_scores", None)
-        if known is None:
-            pool = score_rows(model.estimator, take_rows(X, unlabeled))
-        else:
-            pool = known[unlabeled]
-    notes: list[str] = []
-    results: list[ClassResult] = []
-    threshold = 0.0
-    if sets_own_threshold(method, model.estimator, settings):
-        results = _own_results(model.estimator, pool)
-        audits = (result.audit for result in results)
-        if training.n_unlabeled and not any(map(changed_by_unlabeled, audits)):
-            notes.append(UNUSED)
-    elif held_out is not None:
-        trial, baseline = held_out
-        notes += trial.complaints
-        if len(classes) == 2:
-            threshold = trial.points[classes[1]].threshold
-            if np.std(trial.scores) <= ROUNDING * np.abs(trial.scores).max():
-                notes.insert(0, SAME_SCORES)
-        results = _held_out_results(trial, baseline, training, pool, settings, threshold)
-    probability = None
-    chances = {}
-    for name, point, _, scores, sign, _ in results:
-        is_estimate = point.level == Evidence.CROSS_FITTED and SAME_SCORES not in notes
-        if len(classes) == 2 and is_estimate:
-            probability = fit_probability(scores, sign)
-            if point.reached:
-                chances[name] = chance_kept(scores, sign, point.target, settings.seed)
-    summary = replace(
-        model.summary,
-        operating_points={result.name: at_the_line(result.point) for result in results},
-        audits={result.name: result.audit for result in results},
-        scores={
-            name: sample_scores(scores, sign, point.level, of_pool, training.n_unlabeled)
-            for name, point, _, scores, sign, of_pool in results
-        },
-        chances={name: chance for name, chance in chances.items() if chance is not None},
-    )
-    if len(classes) > 2 and method.sets_threshold and settings.has_target:
-        notes.append(ABOVE)
-    notes += say_weights(model.estimator)
-    notes += _say_form(method, model.estimator, training, X)
-    notes += [
-        result.point.reason
-        for result in results
-        if not result.point.reached and result.point.reason
-    ]
-    # The scores of one of several classes that have thresholds of their own are no leads.
-    if len(classes) == 2 or not method.sets_threshold:
-        notes += _advise_campaign(summary)
-    summary = replace(summary, notes=summary.notes + tuple(notes))
-    return replace(model, summary=summary, threshold=threshold, probability=probability)
+    threshold: float
+    probability: Probability | None
+    about: dict[str, Any]
 
 
 def _own_results(estimator: Any, pool: np.ndarray) -> list[ClassResult]:
@@ -535,26 +519,6 @@ def _held_out_results(
     ]
 
 
-def measure_positives_only(model: Model, X: Any, training: Training, seed: int = 0) -> Model:
-    """Return a model with what is known where only positives are labeled."""
-    point = model.estimator.operating_point_
-    *known, assumption = (" ".join(line.split()) for line in str(point).splitlines())
-    notes = [assumption, *(line[0].upper() + line[1:].removesuffix(".") + "." for line in known)]
-    scores = model.estimator.out_of_fold_scores_
-    of_positives = scores[(training.codes >= 0) & np.isfinite(scores)]
-    unlabeled = draw_rows(np.flatnonzero(training.codes < 0), MOST_SCORES, seed)
-    pool = score_rows(model.estimator, shape_for(FOR_POSITIVES, X)[unlabeled])
-    sign = np.ones(len(of_positives))
-    sample = sample_scores(of_positives, sign, point.level, pool, training.n_unlabeled)
-    summary = replace(
-        model.summary,
-        notes=model.summary.notes + tuple(notes),
-        positives_only=point,
-        scores={training.classes.names[1]: sample},
-    )
-    return replace(model, summary=summary)
-
-
 def _say_form(method: Method, estimator: Any, training: Training, X: Any) -> list[str]:
     """Say it where a linear machine has so many rows that its primal form is solved."""
     known = getattr(estimator, "solver", None), getattr(estimator, "kernel", None)
@@ -565,11 +529,13 @@ def _say_form(method: Method, estimator: Any, training: Training, X: Any) -> lis
     return [f"{SAID_OF_MANY_ROWS} {why}"] if form == "primal" else []
 
 
-def _advise_campaign(summary: FitSummary) -> list[str]:
+def _advise_campaign(
+    points: dict[str, OperatingPoint], samples: dict[str, ScoreSample]
+) -> list[str]:
     """Say what a promise would take, where a target was asked for and none is given."""
     sentences = []
-    for name, point in summary.operating_points.items():
-        sample = summary.scores[name]
+    for name, point in points.items():
+        sample = samples[name]
         if not point.target.is_constrained or point.status == "certified":
             continue
         if not sample.unlabeled or len(set(sample.sign)) < 2:
@@ -582,22 +548,6 @@ def _advise_campaign(summary: FitSummary) -> list[str]:
             NO_CERTIFICATE.format(target) if n is None else CAMPAIGN_PRICE.format(target, f"{n:,}")
         )
     return sentences
-
-
-def say_gain(entry: MethodTrial, baseline: MethodTrial) -> list[str]:
-    """Say what the unlabeled rows contributed."""
-    if entry.name == BASELINE:
-        return []
-    gap = entry.merit.minus(baseline.merit)
-    seen = (
-        f"{entry.merit.name} {abs(entry.merit.mean):.3f} with the unlabeled rows,"
-        f" {abs(baseline.merit.mean):.3f} without (a gain of {gap.value:+.3f}, 90% interval"
-        f" {gap.low:+.3f} to {gap.high:+.3f})"
-    )
-    if gap.value < 0:
-        advice = "is the better choice here" if gap.high < 0 else "is simpler and seems no worse"
-        return [f"The unlabeled rows did not help: {seen}. The supervised method {advice}."]
-    return [f"Held-out labels: {seen}."]
 
 
 def without_repeats(notes: Iterable[str]) -> tuple[str, ...]:

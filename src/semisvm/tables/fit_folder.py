@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.columns.encoder import TableEncoder
 from semisvm.errors import DataError, RowsLostError, counted
 from semisvm.estimators import Method, find_method
 from semisvm.tables.classes import one_spelling, settle_classes
@@ -38,14 +37,7 @@ from semisvm.tables.folders import (
     with_kinds,
 )
 from semisvm.tables.held_out import BASELINE
-from semisvm.tables.methods import (
-    Settings,
-    StoppedError,
-    Tell,
-    fit_quietly,
-    make_estimator,
-    say_nothing,
-)
+from semisvm.tables.methods import Settings, Tell, make_estimator, say_nothing
 from semisvm.tables.model import Model
 from semisvm.tables.partition_rows import Here, OnCluster, Pool, stays_sparse
 from semisvm.tables.read_training import (
@@ -54,7 +46,7 @@ from semisvm.tables.read_training import (
     printable_name,
     settle_features,
 )
-from semisvm.tables.training import RowForms, Training, find_ways, say_chosen
+from semisvm.tables.training import Training, find_ways, say_chosen
 
 MOST_LABELED_KEPT = 20_000
 MOST_UNLABELED_KEPT = 10_000
@@ -91,10 +83,6 @@ class FolderTraining(Training):
         if self.at_random is not None:
             return super().class_counts
         return dict(zip(self.classes.names, self.counts.astype(int).tolist(), strict=True))
-
-    def views(self) -> RowForms:
-        """Return the sampled rows, in the standard view only, which keeps passes short."""
-        return RowForms(self.rows, tries_others=False)
 
 
 def read_folder(
@@ -169,6 +157,7 @@ def read_folder(
         **about | {"notes": notes + about["notes"]},
         counts=np.bincount(codes_of_labels, list(labels.values()), len(classes.names)),
         n_rows=sum(heights),
+        tries_views=False,  # the standard view keeps passes short
         pool=Pool(files, heights, classes, target, unlabeled, same),
         workers=workers,
     )
@@ -182,23 +171,15 @@ class FolderStages(Stages):
 
     training: FolderTraining
 
-    def __init__(
-        self,
-        training: Training,
-        views: RowForms,
-        settings: Settings,
-        *rest: Any,
-        uses_all_rows: bool = True,
-    ):
-        super().__init__(training, views, settings, *rest)
-        encoder = views.encoder(settings.view)
-        if uses_all_rows and isinstance(encoder, TableEncoder) and stays_sparse(encoder):
-            self.settings = replace(settings, loss="squared_hinge")
+    def __init__(self, *all_of: Any, uses_all_rows: bool = True):
+        super().__init__(*all_of)
+        if uses_all_rows and stays_sparse(self.training.encoder(self.settings.view)):
+            self.settings = replace(self.settings, loss="squared_hinge")
             self.notes.append(SQUARED)
 
     def choose(self, name: str, why_asked: str) -> tuple[Method, str]:
         """Return the method: for "auto", whether the unlabeled rows help a linear machine."""
-        if name != AUTO or self.bench is None or not self.training.n_unlabeled:
+        if name != AUTO or self.tried is None or not self.training.n_unlabeled:
             return super().choose(name, why_asked)
         return self.compare([BASELINE, USES_UNLABELED])
 
@@ -216,31 +197,23 @@ class FolderStages(Stages):
                 f" has learned from {n:,} rows, drawn at random from {training.n_rows:,}."
             )
             return super().fit(method)
-        encoder = self.views.encoder(self.settings.view)
-        assert isinstance(encoder, TableEncoder)
+        encoder = training.encoder(self.settings.view)
         rows = training.pool.rows(encoder, training.workers, self.tell)
         estimator = make_estimator(method, self.settings)
-        n_compared = (
-            int((training.codes < 0).sum())
-            if self.bench is None
-            else int((self.bench.codes < 0).sum())
-        )
+        n_compared = int(((self.tried or training).codes < 0).sum())
         if method.name == USES_UNLABELED and n_compared < training.n_unlabeled:
             estimator.C_unlabeled = self.settings.C * n_compared / training.n_unlabeled
             self.notes.append(
                 f"The price of an unlabeled row is C times {n_compared:,} /"
                 f" {training.n_unlabeled:,}, so that all of them weigh what the compared ones did."
             )
-        what = f"Fitting {method.name} to {training.n_rows:,} rows"
-        self.tell(what)
         try:
-            self.notes += fit_quietly(estimator, rows, None, self.tell, what)
+            self.fit_rows(
+                estimator, rows, None, f"Fitting {method.name} to {training.n_rows:,} rows"
+            )
         except RowsLostError as lost:
             why = str(lost).partition(". ")[0]
             raise DataError(f"{why}. Start the cluster and the fit again.") from lost
-        except StoppedError:
-            self.was_stopped = True
-            self.notes.append("The fit was stopped by hand: the model is the best so far.")
         return estimator
 
 

@@ -26,20 +26,21 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from semisvm.columns.views import STANDARD
+from semisvm.columns.table import Columns
+from semisvm.columns.views import LATENT, LETTERS, QUANTILES, STANDARD
 from semisvm.decision import OperatingPoint
-from semisvm.decision.audit import ACCURACY, COST, RANKING, Merit, judge, judge_ranking
+from semisvm.decision.audit import Merit, judge, judge_ranking
 from semisvm.errors import counted
 from semisvm.estimators import SVCCV, Method, find_method
+from semisvm.kernels import make_formula
+from semisvm.matrices import is_sparse_matrix
 from semisvm.model_selection import SemiSupervisedKFold
 from semisvm.model_selection.cross_fit import cross_fit
 from semisvm.tables.methods import (
-    Grid,
     Settings,
     StoppedError,
     Tell,
     fit_quietly,
-    grids_to_try,
     make_estimator,
     say_nothing,
     score_rows,
@@ -47,7 +48,7 @@ from semisvm.tables.methods import (
     shape_for,
 )
 from semisvm.tables.operating import place_thresholds, predict_codes
-from semisvm.tables.training import RowForms, take_rows
+from semisvm.tables.training import Training, draw_rows, take_rows
 
 N_COMPARISON_FOLDS = 5
 MOST_UNLABELED = 5_000
@@ -58,68 +59,28 @@ MOST_LEARNED = 2_000  # rows that views to try are learned from: the same
 # Characters of the rows that views of text to try are learned from: a bound on the time, in which
 # runs of letters are counted one by one (2,000 texts of 700 characters took 36 CPU seconds).
 MOST_CHARACTERS = 300_000
-SAME_SCORE = 1e-12  # differences below it are rounding
+SHARE_SKEWED = 0.2  # of the number columns, from which on quantiles are worth a try
+LEAST_SKEW = 1.5
+FACTORS_OF_GAMMA = (0.1, 0.3, 1.0, 3.0)
+VALUES_OF_C = (0.3, 3.0, 30.0)
 BASELINE = "supervised"
 
 
-@dataclass(frozen=True)
-class Bench:
-    """The rows that methods are compared on, and the folds that all of them share.
-
-    `labels` is a pandas Categorical, missing where a row is unlabeled. `measures` is a
-    mask: labeled rows that are a random sample. The others train in every fold and are never
-    tested.
+def draw_folds(training: Training, *, seed: int = 0, most: int = MOST_UNLABELED) -> Training:
+    """Return the labeled and at most `most` unlabeled rows, with folds that all methods share;
+    ValueError where a class has too few labels that measure.
     """
-
-    views: RowForms
-    labels: Any
-    folds: tuple[tuple[np.ndarray, np.ndarray], ...]
-    measures: np.ndarray
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        return tuple(self.labels.categories)
-
-    @property
-    def codes(self) -> np.ndarray:
-        """The class of each row as an index, -1 for unlabeled rows."""
-        return np.asarray(self.labels.codes, dtype=np.intp)
-
-    @property
-    def labeled(self) -> np.ndarray:
-        """The numbers of the labeled rows that are tested."""
-        return np.flatnonzero(self.measures)
-
-    def measure_for(self, settings: Settings) -> str:
-        """Return what methods are compared by."""
-        if settings.costs is not None:
-            return COST
-        return RANKING if len(self.classes) == 2 else ACCURACY
-
-
-def make_bench(
-    views: RowForms,
-    labels: Any,
-    *,
-    seed: int = 0,
-    most: int = MOST_UNLABELED,
-    measures: np.ndarray | None = None,
-) -> Bench:
-    """Draw unlabeled rows and folds; ValueError if a class has too few rows that `measures`."""
-    codes = np.asarray(labels.codes, dtype=np.intp)
-    measures = codes >= 0 if measures is None else measures & (codes >= 0)
-    unlabeled = np.flatnonzero(codes < 0)
+    unlabeled = np.flatnonzero(training.codes < 0)
     if len(unlabeled) > most:
-        kept = np.random.default_rng(seed).choice(unlabeled, most, replace=False)
-        rows = np.sort(np.concatenate([np.flatnonzero(codes >= 0), kept]))
-        views = views.learn_from(rows)
-        labels = labels[rows]
-        codes = codes[rows]
-        measures = measures[rows]
-    counts = np.bincount(codes[measures], minlength=len(labels.categories))
+        kept = draw_rows(unlabeled, most, seed)
+        rows = np.sort(np.concatenate([np.flatnonzero(training.codes >= 0), kept]))
+        training = training.take(rows, learns=True)
+    codes = training.codes
+    measures = training.measures
+    counts = np.bincount(codes[measures], minlength=len(training.classes.names))
     rarest = int(counts.min())
     if rarest < 2:
-        rare = labels.categories[int(np.argmin(counts))]
+        rare = training.classes.names[int(np.argmin(counts))]
         if (codes >= 0).sum() > measures.sum():
             n_rows = counted(rarest, "labeled row")
             raise ValueError(
@@ -133,44 +94,12 @@ def make_bench(
     # For the splitter, labels that measure nothing are unlabeled rows: they are in every training
     # part.
     folds = tuple(splitter.split(np.empty((len(codes), 1)), np.where(measures, codes, -1)))
-    return Bench(views, labels, folds, measures)
-
-
-def small_bench(bench: Bench, seed: int) -> Bench:
-    """Return a bench for tuning: the labeled rows alone, at most MOST_TUNED of those that are
-    measured on.
-
-    Where there are many rows, its views are learned from a sample of them; the model learns from
-    all.
-    """
-    rows = np.flatnonzero(bench.codes >= 0)
-    rng = np.random.default_rng(seed)
-    if len(rows) > MOST_TUNED:
-        rare = np.concatenate([rows[bench.codes[rows] == k][:2] for k in range(len(bench.classes))])
-        rest = rng.choice(np.setdiff1d(rows, rare), MOST_TUNED - len(rare), replace=False)
-        rows = np.sort(np.concatenate([rare, rest]))
-    try:
-        # Other folds than those of the comparison, so that what is tuned is not judged by the same
-        # split.
-        views = bench.views.take(rows)
-        most = min(MOST_LEARNED, int(MOST_CHARACTERS / max(views.characters_per_row(), 1.0)))
-        if len(bench.views) > most:
-            others = rng.permutation(np.setdiff1d(np.arange(len(bench.views)), rows))[
-                : max(most - len(rows), 0)
-            ]
-            views = bench.views.learn_from(np.concatenate([rows, others])).take(
-                np.arange(len(rows))
-            )
-        return make_bench(
-            views, bench.labels[rows], seed=(seed + 1) % 2**32, measures=bench.measures[rows]
-        )
-    except ValueError:  # the draw left a class with a single row to measure on
-        return bench
+    return replace(training, folds=folds)
 
 
 @dataclass(frozen=True)
 class MethodTrial:
-    """One method on the folds: out-of-fold scores of `bench.labeled`, what they are worth."""
+    """One method on the folds: out-of-fold scores of the tested rows, what they are worth."""
 
     name: str
     scores: np.ndarray
@@ -185,65 +114,74 @@ class MethodTrial:
 
 
 def try_method(
-    method: Method, settings: Settings, bench: Bench, tell: Tell = say_nothing
+    method: Method, settings: Settings, training: Training, tell: Tell = say_nothing
 ) -> MethodTrial:
     """Fit a method once per fold, score the rows held out, and judge its predictions of them."""
     began = time.perf_counter()
-    X = bench.views.for_method(method, settings)
-    most = min(max(MOST_IN_KERNELS, 2 * len(bench.labeled)), 3 * MOST_IN_KERNELS)
-    bounded = replace(settings, max_rows=settings.max_rows or most)
-    estimator = make_estimator(method, bounded)
+    X = training.for_method(method, settings)
+    most = min(max(MOST_IN_KERNELS, 2 * len(training.tested)), 3 * MOST_IN_KERNELS)
+    estimator = make_estimator(method, replace(settings, max_rows=settings.max_rows or most))
+    labels = training.labels
+    measures = training.measures
     complaints: list[str] = []
     number = count(1)
 
     def fit_and_score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
-        what = f"Comparing: {method.name}, fold {next(number)} of {len(bench.folds)}"
+        what = f"Comparing: {method.name}, fold {next(number)} of {len(training.folds)}"
         tell(what)
         fold = clone(estimator)
-        labels = bench.labels[train]
-        measures = bench.measures[train]
-        complaints.extend(fit_quietly(fold, take_rows(X, train), labels, tell, what, measures))
+        part = take_rows(X, train)
+        complaints.extend(fit_quietly(fold, part, labels[train], tell, what, measures[train]))
         return score_rows(fold, take_rows(X, test))
 
-    scores = cross_fit(bench.folds, fit_and_score, len(bench.labels)).scores[bench.labeled]
-    return make_trial(method, scores, settings, bench, time.perf_counter() - began, complaints)
+    scores = cross_fit(training.folds, fit_and_score, len(labels)).scores[training.tested]
+    return make_trial(method, scores, settings, training, time.perf_counter() - began, complaints)
 
 
 def make_trial(
     method: Method,
     scores: np.ndarray,
     settings: Settings,
-    bench: Bench,
+    training: Training,
     seconds: float,
     complaints: Sequence[str],
 ) -> MethodTrial:
-    """Judge the predictions of the rows of `bench.labeled` by their out-of-fold scores."""
-    codes = bench.codes[bench.labeled]
-    classes = bench.classes
+    """Judge the predictions of the tested rows by their out-of-fold scores."""
+    classes = training.classes.names
     points = place_thresholds(
-        scores, codes, settings, classes, may_move=not sets_thresholds(method, settings)
+        scores,
+        training.codes[training.tested],
+        settings,
+        classes,
+        may_move=not sets_thresholds(method, settings),
     )
     threshold = points[classes[1]].threshold if len(classes) == 2 else 0.0
-    merit = judge_scores(scores, settings, bench, threshold)
+    merit = judge_scores(scores, settings, training, threshold)
     # What several folds complain of, with other numbers, is said once.
     said = {re.sub(r"\d+", "", words): words for words in reversed(complaints)}
     return MethodTrial(method.name, scores, merit, points, seconds, tuple(reversed(said.values())))
 
 
+def is_ranking(settings: Settings, training: Training) -> bool:
+    """Whether methods are compared by their ranking of two classes."""
+    return settings.costs is None and len(training.classes.names) == 2
+
+
 def judge_scores(
-    scores: np.ndarray, settings: Settings, bench: Bench, threshold: float = 0.0
+    scores: np.ndarray, settings: Settings, training: Training, threshold: float = 0.0
 ) -> Merit:
-    """Return what out-of-fold scores of the rows of `bench.labeled` are worth."""
-    codes = bench.codes[bench.labeled]
-    if bench.measure_for(settings) == RANKING:
+    """Return what out-of-fold scores of the tested rows are worth."""
+    codes = training.codes[training.tested]
+    if is_ranking(settings, training):
         return judge_ranking(scores, codes)
-    return judge(predict_codes(scores, threshold), codes, bench.classes, settings.costs)
+    predicted = predict_codes(scores, threshold)
+    return judge(predicted, codes, training.classes.names, settings.costs)
 
 
 # ---- tuning ----
 
 
-def tune_settings(bench: Bench, settings: Settings, tell: Tell = say_nothing) -> Settings:
+def tune_settings(training: Training, settings: Settings, tell: Tell = say_nothing) -> Settings:
     """Return the settings that predict held-out labels best.
 
     The supervised method is tuned, by `SVCCV`: that is fast, favors no semi-supervised method, and
@@ -252,31 +190,92 @@ def tune_settings(bench: Bench, settings: Settings, tell: Tell = say_nothing) ->
     function. A view other than the standard one, and weighted classes, are taken only if they are
     better by more than one standard error.
     """
-    bench = small_bench(bench, settings.seed)
-    views = (
-        [settings.view, *bench.views.candidates()] if settings.view == STANDARD else [settings.view]
-    )
-    grids = [grids_to_try(bench.views.form(view), replace(settings, view=view)) for view in views]
-    total = sum(grid.n_cells for of_view in grids for grid in of_view)
+    training = _rows_to_tune_on(training, settings.seed)
+    views = [settings.view, *(_views_to_try(training) if settings.view == STANDARD else ())]
+    per_view = [_kernels_to_try(training.form(view), settings) for view in views]
+    total = sum(map(len, per_view))
     n_done = 0
     best: _Tuned | None = None
-    for of_view in grids:
-        best_of_view: _Tuned | None = None
-        for grid in of_view:
-            tell("Tuning", n_done, total, "settings")
-            tuned = _search_grid(grid, bench)
-            n_done += grid.n_cells
-            if best_of_view is None or tuned.score > best_of_view.score + SAME_SCORE:
-                best_of_view = tuned
-        assert best_of_view is not None
+    for view, kernels in zip(views, per_view, strict=True):
+        tuned = []
+        for kernel, Cs, gammas in kernels:
+            tell("Tuning", n_done, total, "kernels")
+            tuned.append(_search(replace(settings, view=view, kernel=kernel), Cs, gammas, training))
+            n_done += 1
+        best_of_view = max(tuned, key=lambda each: round(each.score, 12))  # the rest is rounding
         if best is None or best_of_view.is_clearly_better(best):
             best = best_of_view
     assert best is not None
     if settings.class_weight is None and settings.costs is None:
         weighted = replace(best.settings, class_weight="balanced")
-        tuned = _search_grid(Grid(weighted, (weighted.C,), (weighted.gamma,)), bench)
-        best = tuned if tuned.is_clearly_better(best) else best
+        again = _search(weighted, (weighted.C,), (weighted.gamma,), training)
+        best = again if again.is_clearly_better(best) else best
     return best.settings
+
+
+def _rows_to_tune_on(training: Training, seed: int) -> Training:
+    """Return the labeled rows alone, at most MOST_TUNED of them, with folds.
+
+    Where there are many rows, views are learned from a sample of them; the model learns from all.
+    """
+    rows = np.flatnonzero(training.codes >= 0)
+    rng = np.random.default_rng(seed)
+    if len(rows) > MOST_TUNED:
+        codes = training.codes[rows]
+        rare = np.concatenate([rows[codes == k][:2] for k in range(len(training.classes.names))])
+        rest = rng.choice(np.setdiff1d(rows, rare), MOST_TUNED - len(rare), replace=False)
+        rows = np.sort(np.concatenate([rare, rest]))
+    part = training.take(rows)
+    n_characters = sum(float(np.mean([*map(len, cells)])) for cells in _texts(part).values())
+    most = min(MOST_LEARNED, int(MOST_CHARACTERS / max(n_characters, 1.0)))
+    if len(training.codes) > most:
+        others = rng.permutation(np.setdiff1d(np.arange(len(training.codes)), rows))
+        learned = np.concatenate([rows, others[: max(most - len(rows), 0)]])
+        part = training.take(learned, learns=True).take(np.arange(len(rows)))
+    try:
+        # Other folds than those of the comparison, so that what is tuned is not judged by the same
+        # split.
+        return draw_folds(part, seed=(seed + 1) % 2**32)
+    except ValueError:  # the draw left a class with a single row to measure on
+        return training
+
+
+def _texts(training: Training) -> dict[str, np.ndarray]:
+    return training.rows.of_type("text") if isinstance(training.rows, Columns) else {}
+
+
+def _views_to_try(training: Training) -> list[str]:
+    """Return the views that may be better than the standard one for these rows."""
+    if not training.tries_views:
+        return []
+    rows = training.rows
+    numbers = rows.numbers if isinstance(rows, Columns) else training.form()
+    is_skewed = not is_sparse_matrix(numbers) and numbers.shape[1] and _is_skewed(numbers)
+    return [*([LETTERS, LATENT] if _texts(training) else []), *([QUANTILES] if is_skewed else [])]
+
+
+def _is_skewed(X: np.ndarray) -> bool:
+    """Whether many columns have long tails."""
+    with np.errstate(all="ignore"):
+        centered = X - np.nanmean(X, axis=0)
+        skew = np.nanmean(centered**3, axis=0) / np.nanmean(centered**2, axis=0) ** 1.5
+    return bool(np.mean(np.abs(np.nan_to_num(skew)) > LEAST_SKEW) >= SHARE_SKEWED)
+
+
+def _kernels_to_try(
+    X: Any, settings: Settings
+) -> list[tuple[str, tuple[float, ...], tuple[Any, ...]]]:
+    """Return kernels with values of C and gamma to try for encoded rows, smooth ones first."""
+    is_sparse = is_sparse_matrix(X)
+    tried = []
+    for kernel in [settings.kernel] if settings.kernel else ["linear", "rbf"][: 2 - is_sparse]:
+        gammas: tuple[Any, ...] = (settings.gamma,)
+        if kernel != "linear" and settings.gamma is None:
+            scale = make_formula(kernel, X, gamma="scale").gamma
+            gammas = tuple(factor * scale for factor in FACTORS_OF_GAMMA)
+        shrink = 10 if kernel == "linear" and not is_sparse else 1
+        tried.append((kernel, tuple(C / shrink for C in VALUES_OF_C), gammas))
+    return tried
 
 
 @dataclass(frozen=True)
@@ -292,20 +291,20 @@ class _Tuned:
         return self.merit.mean - other.merit.mean > self.merit.error_of_gap(other.merit)
 
 
-def _search_grid(grid: Grid, bench: Bench) -> _Tuned:
+def _search(
+    settings: Settings, Cs: tuple[float, ...], gammas: tuple[Any, ...], training: Training
+) -> _Tuned:
     """Find the C and gamma of the supervised method that predict held-out labels best."""
-    settings = grid.settings
-    measure = bench.measure_for(settings)
     loss: Any = settings.loss or "hinge"
     kernel: Any = settings.kernel
     costs = settings.costs
     if isinstance(costs, Mapping):  # classes are known to the search by their numbers
-        costs = {code: costs[name] for code, name in enumerate(bench.classes)}
+        costs = {code: costs[name] for code, name in enumerate(training.classes.names)}
     search = SVCCV(
-        grid.Cs,
-        gammas=None if grid.gammas == (None,) else grid.gammas,
-        cv=bench.folds,
-        scoring="roc_auc" if measure == RANKING else None,
+        Cs,
+        gammas=None if gammas == (None,) else gammas,
+        cv=training.folds,
+        scoring="roc_auc" if is_ranking(settings, training) else None,
         refit=False,
         loss=loss,
         kernel=kernel,
@@ -314,12 +313,12 @@ def _search_grid(grid: Grid, bench: Bench) -> _Tuned:
         cache_size=settings.cache_size,
         device=settings.device,
     )
-    X = shape_for(find_method(BASELINE), bench.views.form(settings.view))
+    X = shape_for(find_method(BASELINE), training.form(settings.view))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        search.fit(X, bench.codes)
+        search.fit(X, training.codes)
     if np.isnan(search.scores_).any():  # Ctrl-C
         raise StoppedError
-    scores = search.out_of_fold_scores_[bench.labeled]
+    scores = search.out_of_fold_scores_[training.tested]
     chosen = replace(settings, C=search.C_, gamma=search.gamma_)
-    return _Tuned(chosen, search.best_score_, judge_scores(scores, chosen, bench))
+    return _Tuned(chosen, search.best_score_, judge_scores(scores, chosen, training))

@@ -21,7 +21,6 @@ from sklearn.utils.validation import has_fit_parameter
 from semisvm.columns.views import STANDARD
 from semisvm.errors import DataError
 from semisvm.estimators import METHODS, Method
-from semisvm.kernels import make_formula
 from semisvm.matrices import is_sparse_matrix
 from semisvm.memory import budget_bytes
 from semisvm.sklearn_private import parameter_names
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 # a sparse matrix with more entries, zeros included, is never made dense
 MOST_DENSE_NUMBERS = 50_000_000
 FOR_POSITIVES = next(method for method in METHODS if method.for_one_class)
-FACTORS_OF_GAMMA = (0.1, 0.3, 1.0, 3.0)
-VALUES_OF_C = (0.3, 3.0, 30.0)
 LABEL_MISSING = ""  # never a class: empty cells of a table are unlabeled rows
 
 Tell = Callable[..., None]
@@ -158,41 +155,6 @@ def with_usual_kernel(settings: Settings, X: Any) -> Settings:
     if settings.kernel is not None:
         return settings
     return replace(settings, kernel="linear" if is_sparse_matrix(X) else "rbf")
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Values of C and gamma to try, smooth ones first; None is the kernel's own gamma."""
-
-    settings: Settings
-    Cs: tuple[float, ...]
-    gammas: tuple[Any, ...]
-
-    @property
-    def n_cells(self) -> int:
-        return len(self.Cs) * len(self.gammas)
-
-
-def grids_to_try(X: Any, settings: Settings) -> list[Grid]:
-    """Return the kernels, widths and penalties to try for encoded rows, smooth ones first."""
-    kernels = (
-        [settings.kernel]
-        if settings.kernel
-        else ["linear"]
-        if is_sparse_matrix(X)
-        else ["linear", "rbf"]
-    )
-    grids = []
-    for kernel in kernels:
-        gammas: tuple[Any, ...] = (settings.gamma,)
-        if kernel != "linear" and settings.gamma is None:
-            scale = make_formula(kernel, X, gamma="scale").gamma
-            gammas = tuple(factor * scale for factor in FACTORS_OF_GAMMA)
-        Cs: tuple[float, ...] = VALUES_OF_C
-        if kernel == "linear" and not is_sparse_matrix(X):
-            Cs = tuple(C / 10 for C in VALUES_OF_C)
-        grids.append(Grid(replace(settings, kernel=kernel), Cs, gammas))
-    return grids
 
 
 class StoppedError(KeyboardInterrupt):

@@ -610,11 +610,7 @@ def _why_useless(summary: FitSummary, name: str, point: OperatingPoint) -> str:
     elif share >= NEARLY_ALL and share >= MUCH_MORE * positives:
         asked = " to find as many as asked" if point.target.min_recall is not None else ""
         why = f"it accepts {rounded_percent(share)} of all rows{asked}"
-    elif (
-        sample is not None
-        and sample.level != Evidence.EMPIRICAL
-        and not _ranks(np.array(sample.labeled, dtype=float), np.array(sample.sign))
-    ):
+    elif sample is not None and sample.level != Evidence.EMPIRICAL and not _ranks(*sample.judged):
         why = "the labels can't tell it from guessing"
     elif SAME_SCORES in summary.notes:
         why = "it gives all rows the same score, up to rounding"
@@ -639,9 +635,8 @@ def _why_useless_alone(summary: FitSummary, name: str) -> str:
 
 def _ranks(scores: np.ndarray, sign: np.ndarray) -> bool:
     """Whether positive rows have higher scores than negative ones, beyond chance."""
-    is_known = np.isfinite(scores)  # rows without a score are stored as empty
-    positives = scores[is_known & (sign > 0)]
-    negatives = scores[is_known & (sign < 0)]
+    positives = scores[sign > 0]
+    negatives = scores[sign < 0]
     if min(len(positives), len(negatives)) == 0:
         return True
     test = mannwhitneyu(

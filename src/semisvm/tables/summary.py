@@ -20,6 +20,7 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from types import UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
@@ -94,11 +95,24 @@ class MethodSummary:
 class ScoreSample:
     """Scores for one class."""
 
-    labeled: tuple[float, ...]  # of the labeled rows
-    sign: tuple[int, ...]  # for each labeled row +1 if it is of the class, -1 if not
-    level: str  # how the scores were obtained: "empirical", "cross-fitted" or "certified"
+    labeled: tuple[float, ...] = ()  # of the labeled rows
+    sign: tuple[int, ...] = ()  # for each labeled row +1 if it is of the class, -1 if not
+    level: str = ""  # how the scores were obtained: "empirical", "cross-fitted" or "certified"
     unlabeled: tuple[float, ...] = ()  # sorted, of the unlabeled rows or of a random sample of them
     n_unlabeled: int = 0  # unlabeled rows that were scored
+
+    @cached_property
+    def judged(self) -> tuple[np.ndarray, np.ndarray]:
+        """The scores of labeled rows that are finite, and the signs of these rows."""
+        scores = np.array(self.labeled, dtype=np.float64)
+        is_known = np.isfinite(scores)
+        return scores[is_known], np.array(self.sign, dtype=np.int64)[is_known]
+
+    @cached_property
+    def pool(self) -> np.ndarray:
+        """The scores of unlabeled rows that are finite."""
+        scores = np.array(self.unlabeled, dtype=np.float64)
+        return scores[np.isfinite(scores)]
 
 
 @dataclass(frozen=True)

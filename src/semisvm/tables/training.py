@@ -1,9 +1,8 @@
 """What a model is fitted to: the rows, the class of each labeled one, and the rows in the forms
 that methods take.
 
-A form of the rows (encoded in one of several ways, or as columns of numbers and text) is made when
-it is first asked for, from all rows, and parts of it are taken for folds. Nothing in it looks at
-labels, so it may be made once for all folds.
+A form of the rows, encoded in one of several views, is made when it is first asked for, from all
+rows, and parts of it are taken for folds. Nothing in it looks at labels, so it may be made once.
 
 How each labeled row came to be labeled is in the column "drawn" of a table, which is never a
 feature:
@@ -26,9 +25,9 @@ from typing import Any
 import numpy as np
 
 from semisvm.columns.cells import Column
-from semisvm.columns.encoder import MatrixEncoder, TableEncoder
+from semisvm.columns.encoder import TableEncoder, scale_matrix
 from semisvm.columns.table import Columns, as_frame, read_table
-from semisvm.columns.views import LATENT, LETTERS, QUANTILES, STANDARD
+from semisvm.columns.views import STANDARD
 from semisvm.errors import counted, fault
 from semisvm.estimators import Method
 from semisvm.labels import encode
@@ -36,10 +35,6 @@ from semisvm.matrices import is_frame, is_sparse_matrix
 from semisvm.tables.classes import Classes, label_texts
 from semisvm.tables.methods import Settings, shape_for, takes_columns
 
-Encoder = TableEncoder | MatrixEncoder
-
-SHARE_SKEWED = 0.2  # of the number columns, from which on quantiles are worth a try
-LEAST_SKEW = 1.5
 DRAWN_COLUMNS = (
     "drawn",
     "how_drawn",
@@ -53,22 +48,27 @@ WAYS = (AT_RANDOM, BY_DOUBT, BY_CAMPAIGN)
 
 @dataclass
 class Training:
-    """What a model is fitted to."""
+    """What a model is fitted to, or some of these rows, in the forms that methods take."""
 
     name: str  # of the file
     target: str  # the label column
     rows: Any  # the features: `Columns`; in Python also a matrix, or what a model takes
-    codes: (
-        np.ndarray
-    )  # (n,) the class of each row as an index into `classes.names`, -1 for unlabeled rows
+    # (n,) the class of each row as an index into `classes.names`, -1 for unlabeled rows
+    codes: np.ndarray
     classes: Classes  # of two, the second is the positive class
     notes: list[str] = field(default_factory=list)  # what was noticed while reading
     # (n,) which rows, if labeled, were labeled as a random sample; None: all
     at_random: np.ndarray | None = None
     left_out: dict[str, str] = field(default_factory=dict)  # columns that are not used, and why
-    remarks: dict[str, str] = field(
-        default_factory=dict
-    )  # what a person should check about columns in use
+    # what a person should check about columns in use
+    remarks: dict[str, str] = field(default_factory=dict)
+    # (training rows, tested rows) of each fold, where methods are tried on these rows
+    folds: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+    tries_views: bool = True  # whether tuning tries views besides the standard one
+    # by view, what encodes the rows (None for a matrix), and the rows encoded
+    forms: dict[str, tuple[TableEncoder | None, Any]] = field(default_factory=dict, repr=False)
+    # where these are some rows of others: those, and which; they are encoded as all of those are
+    whole: tuple[Training, np.ndarray] | None = field(default=None, repr=False)
 
     @property
     def columns(self) -> list[Column]:
@@ -79,6 +79,11 @@ class Training:
     def measures(self) -> np.ndarray:
         """Which rows set thresholds and enter measurements: labeled, and drawn at random."""
         return self.codes >= 0 if self.at_random is None else (self.codes >= 0) & self.at_random
+
+    @property
+    def tested(self) -> np.ndarray:
+        """The numbers of these rows: the others train in every fold."""
+        return np.flatnonzero(self.measures)
 
     @property
     def labels(self) -> Any:
@@ -122,9 +127,52 @@ class Training:
         n_features = shape[1] if len(shape) > 1 else 1
         return [("x1" if n_features == 1 else f"x1 to x{n_features}", "number", "")]
 
-    def views(self) -> RowForms:
-        """Return the rows in the forms that methods take."""
-        return RowForms(self.rows)
+    # ---- forms of the rows ----
+
+    def take(self, rows: np.ndarray, *, learns: bool = False) -> Training:
+        """Return some of the rows, encoded as all of them are; with `learns`, views other than the
+        standard one are learned from these rows alone.
+        """
+        part = Training(
+            self.name,
+            self.target,
+            take_rows(self.rows, rows),
+            self.codes[rows],
+            self.classes,
+            at_random=None if self.at_random is None else self.at_random[rows],
+            tries_views=self.tries_views,
+        )
+        if learns:
+            part.forms[STANDARD] = self.encoder(), take_rows(self.form(), rows)
+        else:
+            part.whole = self, rows
+        return part
+
+    def encoder(self, view: str = STANDARD) -> Any:
+        """Return what encodes the columns of a table in a view; fitted once, to all rows."""
+        return self._encoded(view)[0]
+
+    def form(self, view: str = STANDARD) -> Any:
+        """Return the rows in one view, encoded."""
+        return self._encoded(view)[1]
+
+    def _encoded(self, view: str) -> tuple[TableEncoder | None, Any]:
+        if view not in self.forms:
+            if self.whole is not None:
+                others, rows = self.whole
+                self.forms[view] = others.encoder(view), take_rows(others.form(view), rows)
+            elif isinstance(self.rows, Columns):
+                encoder = TableEncoder(view=view)
+                self.forms[view] = encoder, encoder.fit_encode(self.rows)
+            else:
+                self.forms[view] = None, scale_matrix(self.rows, view)
+        return self.forms[view]
+
+    def for_method(self, method: Method, settings: Settings) -> Any:
+        """Return the rows as the method takes them."""
+        if not takes_columns(method):
+            return shape_for(method, self.form(settings.view))
+        return self.rows if isinstance(self.rows, Columns) else self.form()
 
 
 def training_of(X: Any, y: Any, *, pos_label: Any = None, unlabeled: Any = -1) -> Training:
@@ -157,86 +205,6 @@ def training_of(X: Any, y: Any, *, pos_label: Any = None, unlabeled: Any = -1) -
     return Training("X", "y", rows, codes, Classes(tuple(names), False), left_out=left_out)
 
 
-class RowForms:
-    """The rows of a fit, or some of them: as typed columns, or encoded in one of several views."""
-
-    def __init__(self, rows: Any, tries_others: bool = True):
-        self.rows = rows
-        self.tries_others = tries_others  # whether views besides the standard one are tried
-        self._encoders: dict[str, Encoder] = {}
-        self._forms: dict[str, Any] = {}
-        self._kept: np.ndarray | None = None
-
-    def __len__(self) -> int:
-        return self.rows.shape[0] if self._kept is None else len(self._kept)
-
-    def take(self, rows: np.ndarray) -> RowForms:
-        """Return some of the rows; forms are shared."""
-        part = RowForms(self.rows, self.tries_others)
-        part._encoders = self._encoders
-        part._forms = self._forms
-        part._kept = rows if self._kept is None else self._kept[rows]
-        return part
-
-    def learn_from(self, rows: np.ndarray) -> RowForms:
-        """Return some rows, from which alone views besides the standard one are learned."""
-        places = rows if self._kept is None else self._kept[rows]
-        part = RowForms(take_rows(self.rows, places), self.tries_others)
-        part._encoders = {STANDARD: self.encoder()}
-        part._forms = {STANDARD: take_rows(self._forms[STANDARD], places)}
-        return part
-
-    def encoder(self, view: str = STANDARD) -> Encoder:
-        """Return the encoder of a view, fitted to all rows; what it gives is kept as a form."""
-        if view not in self._encoders:
-            kind = TableEncoder if isinstance(self.rows, Columns) else MatrixEncoder
-            encoder = kind(view=view)
-            self._forms[view] = encoder.fit_encode(self.rows)
-            self._encoders[view] = encoder
-        return self._encoders[view]
-
-    def form(self, view: str = STANDARD) -> Any:
-        """Return the rows in one view, encoded."""
-        self.encoder(view)
-        whole = self._forms[view]
-        return whole if self._kept is None else take_rows(whole, self._kept)
-
-    def for_method(self, method: Method, settings: Settings) -> Any:
-        """Return the rows as the method takes them."""
-        if not takes_columns(method):
-            return shape_for(method, self.form(settings.view))
-        return self._taken() if isinstance(self.rows, Columns) else self.form()
-
-    def encoder_for(self, method: Method, settings: Settings) -> Encoder | None:
-        """Return what encodes the rows for the method; None where it prepares columns itself."""
-        if not takes_columns(method):
-            return self.encoder(settings.view)
-        return None if isinstance(self.rows, Columns) else self.encoder()
-
-    def characters_per_row(self) -> float:
-        """Return the mean length of the text in a row."""
-        if not isinstance(self.rows, Columns):
-            return 0.0
-        texts = self._taken().of_type("text").values()
-        return sum(float(np.mean([len(text) for text in cells])) for cells in texts)
-
-    def _taken(self) -> Any:
-        return self.rows if self._kept is None else self.rows[self._kept]
-
-    def candidates(self) -> list[str]:
-        """Return the views that may be better than the standard one for these rows."""
-        if not self.tries_others:
-            return []
-        if not isinstance(self.rows, Columns):
-            X = self.form()
-            return [] if is_sparse_matrix(X) or not _is_skewed(X) else [QUANTILES]
-        rows = self._taken()
-        views = [LETTERS, LATENT] if rows.of_type("text") else []
-        if rows.of_type("number") and _is_skewed(rows.numbers):
-            views.append(QUANTILES)
-        return views
-
-
 def draw_rows(rows: np.ndarray, most: int, seed: int = 0) -> np.ndarray:
     """Return at most `most` of these rows, drawn at random, in their order."""
     if len(rows) <= most:
@@ -247,14 +215,6 @@ def draw_rows(rows: np.ndarray, most: int, seed: int = 0) -> np.ndarray:
 def take_rows(X: Any, rows: Any) -> Any:
     """Return some rows of a matrix or a frame."""
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-
-
-def _is_skewed(X: np.ndarray) -> bool:
-    """Whether many columns have long tails."""
-    with np.errstate(all="ignore"):
-        centered = X - np.nanmean(X, axis=0)
-        skew = np.nanmean(centered**3, axis=0) / np.nanmean(centered**2, axis=0) ** 1.5
-    return bool(np.mean(np.abs(np.nan_to_num(skew)) > LEAST_SKEW) >= SHARE_SKEWED)
 
 
 # ---- how rows were drawn ----
