@@ -154,14 +154,14 @@ def evaluate_command(model: Path, data: Path, unlabeled: str | None, screen: Scr
     1 if a precision or recall was asked for when the model was fitted and DATA does not show it.
     """
     from semisvm.cli.screen import show_evaluation
+    from semisvm.plain import to_plain
     from semisvm.tables.evaluate import evaluate_file
     from semisvm.tables.files import load_table_model
-    from semisvm.tables.summary import plain_json
 
     with screen.working():
         loaded = load_table_model(model)
         evaluation = evaluate_file(loaded, data, unlabeled=unlabeled, tell=screen.tell)
-    screen.show(plain_json(evaluation))
+    screen.show(to_plain(evaluation))
     if not screen.as_json:
         show_evaluation(screen.console, evaluation)
     return 0 if evaluation.reached else 1
@@ -200,10 +200,10 @@ def suggest_command(
     nothing on it.
     """
     from semisvm.disk import check_can_write
+    from semisvm.plain import to_plain
     from semisvm.tables.files import load_table_model
     from semisvm.tables.label import suggest_rows, write_suggestions
     from semisvm.tables.predict import check_suffix
-    from semisvm.tables.summary import plain_json
 
     check_can_write(check_suffix(out), force=force, inputs=[model, data])
     with screen.working():
@@ -213,7 +213,7 @@ def suggest_command(
             raise fault(data, "every row has a label", "Give a file with rows that have none")
         write_suggestions(loaded, suggested, out, force=force)
     screen.show(
-        {"out": str(out), "rows": plain_json(suggested)},
+        {"out": str(out), "rows": to_plain(suggested)},
         f"{counted(len(suggested), 'row')} to label: {out} (fill in the column {loaded.target!r})",
         "They improve the model. For a promise about it, certify by sampling: semisvm certify"
         " start",

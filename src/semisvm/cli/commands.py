@@ -252,8 +252,8 @@ def compare_command(methods: tuple[str, ...], screen: Screen, **options: Any) ->
     Ctrl-C shows the methods that are done (exit code 130).
     """
     from semisvm.cli.screen import show_comparison
+    from semisvm.plain import to_plain
     from semisvm.tables.compare import compare_on
-    from semisvm.tables.summary import plain_json
 
     with screen.working():
         screen.tell("Reading the rows")
@@ -269,7 +269,7 @@ def compare_command(methods: tuple[str, ...], screen: Screen, **options: Any) ->
     if not screen.as_json:
         show_comparison(screen.console, comparison)
     notes = (f"- {shared.with_flags(note)}" for note in training.notes)
-    screen.show(plain_json(comparison) | {"notes": training.notes}, *notes)
+    screen.show(to_plain(comparison) | {"notes": training.notes}, *notes)
     return 130 if comparison.was_stopped else 0
 
 

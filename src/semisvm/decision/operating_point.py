@@ -26,7 +26,7 @@ estimated prior would be wrong most of the time. A measure that is not known is 
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -46,6 +46,7 @@ from semisvm.decision.counts import Counts
 from semisvm.decision.target import Target, capital, explain_thin_evidence, f_name
 from semisvm.decision.without_negatives import AcceptedCounts, bound_lift, estimate_lift
 from semisvm.errors import counted
+from semisvm.plain import read_fields, to_plain
 
 TargetStatus = Literal["certified", "reached", "unproven", "missed", "chosen"]
 
@@ -156,50 +157,6 @@ class PositiveUnlabeledEvidence:
         if not 0 < prior < 1:
             raise ValueError(f"prior must lie strictly between 0 and 1, got {prior!r}.")
         return min(1.0, prior * self.lift.value)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values; NaN and infinite numbers are None.
-
-        Returns
-        -------
-        dict
-            What `from_dict` reads.
-        """
-        return {
-            "counts": self.counts._asdict(),
-            "share_accepted": plain_estimate(self.share_accepted),
-            "lift": plain_estimate(self.lift),
-            "prior": None if self.prior is None else list(self.prior),
-            "prior_estimate": None if math.isnan(self.prior_estimate) else self.prior_estimate,
-            "prior_bound": None if math.isnan(self.prior_bound) else self.prior_bound,
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "PositiveUnlabeledEvidence":
-        """Return what `as_dict` wrote.
-
-        Parameters
-        ----------
-        values : mapping
-            What `as_dict` returned.
-
-        Returns
-        -------
-        PositiveUnlabeledEvidence
-            The same evidence.
-        """
-        lift = estimate_from_plain(values["lift"])
-        prior = values["prior"]
-        estimate = values["prior_estimate"]
-        bound = values["prior_bound"]
-        return cls(
-            counts=AcceptedCounts(**values["counts"]),
-            share_accepted=estimate_from_plain(values["share_accepted"]),
-            lift=lift._replace(high=math.inf if math.isnan(lift.high) else lift.high),
-            prior=None if prior is None else (float(prior[0]), float(prior[1])),
-            prior_estimate=math.nan if estimate is None else float(estimate),
-            prior_bound=math.nan if bound is None else float(bound),
-        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -406,27 +363,14 @@ class OperatingPoint:
         dict
             What `from_dict` reads.
         """
-        return {
-            "threshold": str(self.threshold) if self.is_constant else self.threshold,
-            "target": self.target.as_dict(),
-            "asked": self.asked,
-            "level": self.level.value,
-            "confidence": self.confidence,
-            "reached": self.reached,
-            "reason": self.reason,
-            "share_accepted": None if math.isnan(self.share_accepted) else self.share_accepted,
-            "counts": self.counts._asdict(),
-            "precision": plain_estimate(self.precision),
-            "recall": plain_estimate(self.recall),
-            "f_score": plain_estimate(self.f_score),
-            "cost": None if self.cost is None else plain_estimate(self.cost),
-            **({} if self.sampling is None else {"sampling": asdict(self.sampling)}),
-            **(
-                {}
-                if self.positive_unlabeled is None
-                else {"positive_unlabeled": self.positive_unlabeled.as_dict()}
-            ),
+        names = [part.name for part in fields(self) if part.name != "X_pool"]
+        plain = {
+            name: to_plain(getattr(self, name)) for name in (*names, "asked", "share_accepted")
         }
+        for name in ("sampling", "positive_unlabeled"):
+            if plain[name] is None:
+                del plain[name]
+        return plain
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "OperatingPoint":
@@ -449,35 +393,13 @@ class OperatingPoint:
             If an entry is missing or has an impossible value.
         """
         try:
-            counts = Counts(**{name: int(number) for name, number in values["counts"].items()})
-            estimates = {
-                name: estimate_from_plain(values[name])
-                for name in ("precision", "recall", "f_score")
-            }
-            cost = None if values["cost"] is None else estimate_from_plain(values["cost"])
-            without_negatives = values.get("positive_unlabeled")
-            point = cls(
-                threshold=float(values["threshold"]),
-                target=Target.from_dict(values["target"]),
-                level=Evidence(values["level"]),
-                confidence=check_confidence(values["confidence"]),
-                counts=counts,
-                cost=cost,
-                reached=bool(values["reached"]),
-                reason=str(values["reason"]),
-                sampling=SamplingEvidence(**values["sampling"]) if values.get("sampling") else None,
-                positive_unlabeled=(
-                    PositiveUnlabeledEvidence.from_dict(without_negatives)
-                    if without_negatives
-                    else None
-                ),
-                **estimates,
-            )
-        except (KeyError, TypeError, AttributeError) as error:
+            point: OperatingPoint = read_fields(cls, values, "operating_point")
+        except (KeyError, TypeError) as error:
             raise ValueError(
                 f"This is not an operating point as as_dict writes it: {error!r}."
             ) from None
-        if math.isnan(point.threshold) or min(counts) < 0:
+        check_confidence(point.confidence)
+        if math.isnan(point.threshold) or min(point.counts) < 0:
             raise ValueError(
                 f"An operating point has a threshold and counts of 0 or more, got {values!r}."
             )
@@ -685,16 +607,3 @@ def show(value: Estimate) -> str:
             "undefined (nothing accepted)" if value.low == 0 and value.high == 1 else "not measured"
         )
     return f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]"
-
-
-def plain_estimate(value: Estimate) -> dict[str, float | None]:
-    """Return an estimate as plain JSON values: NaN and infinite numbers are None."""
-    return {
-        name: number if math.isfinite(number) else None for name, number in value._asdict().items()
-    }
-
-
-def estimate_from_plain(values: Mapping[str, float | None]) -> Estimate:
-    """Return the estimate that `plain_estimate` wrote."""
-    ends = (values[name] for name in Estimate._fields)
-    return Estimate(*(math.nan if number is None else float(number) for number in ends))

@@ -4,9 +4,6 @@ A summary is written to the model file as JSON with a version number, and read b
 are those that `predict` writes: rows above 0 are accepted. Everything that belongs to a class is
 stored under the name of the class. With two classes there is one entry, for the positive class;
 with more there is one per class.
-
-JSON has neither NaN nor infinity: NaN is written as null, and an infinite threshold as "inf" or
-"-inf".
 """
 
 from __future__ import annotations
@@ -18,18 +15,17 @@ import math
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
-from types import UnionType
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from semisvm.campaign import CampaignSummary
 from semisvm.decision import Estimate, OperatingPoint
-from semisvm.errors import shorten
 from semisvm.estimators.progress import RoundRecord
+from semisvm.plain import read_fields, to_plain
 from semisvm.tables.operating import pair_of_costs
 
 if TYPE_CHECKING:
@@ -285,7 +281,7 @@ class FitSummary:
     def as_dict(self) -> dict[str, Any]:
         """Return the summary as plain JSON values, with the version of this format."""
         return {"version": VERSION} | {
-            part.name: plain_json(getattr(self, part.name)) for part in fields(self)
+            part.name: to_plain(getattr(self, part.name)) for part in fields(self)
         }
 
     def to_json(self) -> str:
@@ -306,7 +302,7 @@ class FitSummary:
             raise ValueError(
                 f"The summary has version {version}, and this semisvm reads version {VERSION}."
             )
-        return _read_fields(cls, values, "summary")
+        return read_fields(cls, values, "summary")
 
     @classmethod
     def from_json(cls, text: str | bytes) -> FitSummary:
@@ -347,7 +343,7 @@ def summarize(
         method=method,
         costs=None if pair is None else ErrorCosts(*pair),
         rounds=tuple(getattr(estimator, "history_", ())),
-        guard=plain_json(getattr(estimator, "guard_", None)),
+        guard=to_plain(getattr(estimator, "guard_", None)),
         versions=installed_versions(),
         machine=describe_machine(),
         **rest,
@@ -407,64 +403,3 @@ def describe_machine() -> dict[str, Any]:
         "cores": os.cpu_count() or 1,
         "threads": n_threads(),
     }
-
-
-# ---- as JSON ----
-
-
-def plain_json(value: Any) -> Any:
-    """Return a value as JSON can hold it; NaN and infinities become None."""
-    if hasattr(value, "as_dict"):
-        return plain_json(value.as_dict())
-    if hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
-        return {part.name: plain_json(getattr(value, part.name)) for part in fields(value)}
-    if hasattr(value, "_asdict"):
-        return plain_json(value._asdict())
-    if isinstance(value, Mapping):
-        return {str(key): plain_json(part) for key, part in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [plain_json(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if isinstance(value, bool | int | str | None) else str(value)
-
-
-def _read_fields(kind: Any, values: Mapping[str, Any], where: str) -> Any:
-    """Make a dataclass or named tuple of plain JSON values; other entries are left out."""
-    hints = get_type_hints(kind)
-    return kind(
-        **{
-            name: _read_as(hints[name], value, f"{where}.{name}")
-            for name, value in values.items()
-            if name in hints
-        }
-    )
-
-
-def _read_as(hint: Any, value: Any, where: str) -> Any:
-    """Return a plain JSON value as its type hint says, null as NaN; else ValueError."""
-    outer = get_origin(hint) or hint
-    inner = get_args(hint)
-    if outer is Any:
-        return value
-    if outer is UnionType:  # something, or None
-        return None if value is None else _read_as(inner[0], value, where)
-    if outer is tuple and isinstance(value, list | tuple):
-        return tuple(_read_as(inner[0], part, where) for part in value)
-    if isinstance(value, dict) and (is_dataclass(outer) or hasattr(outer, "_fields")):
-        if hasattr(outer, "from_dict"):
-            return outer.from_dict(value)
-        return _read_fields(outer, value, where)
-    if outer is dict and isinstance(value, dict):
-        return {name: _read_as(inner[1], part, where) for name, part in value.items()}
-    if outer is float and value is None:
-        return math.nan
-    if outer is float and type(value) in (int, float):
-        return float(value)
-    if outer in (str, bool) and type(value) is outer:
-        return value
-    if outer is int and type(value) is int and abs(value) < 2**62:
-        return value
-    raise ValueError(f"{where} is {shorten(str(value))}, which is not of its type")
