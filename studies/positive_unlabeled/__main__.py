@@ -6,6 +6,7 @@
     draws     27 draws of three data sets, beside simple methods (needs SEMISVM_DATA)
     beside    six sets in their own units, three draws, beside NNPU and Elkan-Noto of pulearn
               (pip install pulearn)
+    prior     breast cancer, 20 further draws, with the true prior and without
     rare      the sets of draws with priors of 0.1 to 2%
     text      two sets of documents
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,10 @@ PARTS: dict[str, tuple[Callable, list[tuple]]] = {
     "beside": (
         beside.judge,
         [(name, n, seed) for name in beside.SETS for n in beside.COUNTS for seed in beside.SEEDS],
+    ),
+    "prior": (
+        partial(beside.judge, methods=beside.METHODS[:2]),
+        [("breast cancer", n, seed) for n in beside.COUNTS for seed in beside.FURTHER_SEEDS],
     ),
     "rare": (
         real.judge_draw,
@@ -172,16 +178,18 @@ def _tables_of_draws(lines: dict) -> list[str]:
 def _tables_of_beside(lines: dict) -> list[str]:
     """F1 as predicted, AUC and CPU seconds, by method."""
     rows = []
+    of_first = next(iter(lines.values()))
+    methods = [method for method in beside.METHODS if f"{method}: F1" in of_first]
     for (name, n_positive), means in lines.items():
         cells = [
             " / ".join(
                 f"{means[f'{method}: {measure}']:.{digits}f}"
                 for measure, digits in (("F1", 3), ("AUC", 3), ("seconds", 1))
             )
-            for method in beside.METHODS
+            for method in methods
         ]
         rows.append([name, str(n_positive), f"{means['prior']:.2f}", *cells])
-    return [markdown_table(["data", "positives", "prior", *beside.METHODS], rows)]
+    return [markdown_table(["data", "positives", "prior", *methods], rows)]
 
 
 def _cell(means: dict[str, float], method: str) -> str:
@@ -199,6 +207,7 @@ _TABLES: dict[str, Callable[[dict], list[str]]] = {
     "groups": _tables_of_groups,
     "draws": _tables_of_draws,
     "beside": _tables_of_beside,
+    "prior": _tables_of_beside,
     "rare": _tables_of_draws,
     "text": _tables_of_draws,
 }
