@@ -24,8 +24,6 @@ from semisvm.columns.views import make_views_of
 from semisvm.estimators.auto import members, trees
 from semisvm.estimators.auto.families import (
     explain_weights,
-    few_columns,
-    half_of_columns,
     weigh_families,
 )
 from semisvm.estimators.auto.geometry import whitened_components
@@ -238,7 +236,7 @@ def test_trees_that_look_at_all_columns_are_those_of_scikit_learn(n_classes):
 
 @pytest.mark.parametrize(
     ("kind", "is_random", "per_cut"),
-    [(RandomForestClassifier, False, half_of_columns), (ExtraTreesClassifier, True, few_columns)],
+    [(RandomForestClassifier, False, 5), (ExtraTreesClassifier, True, 3)],
 )
 def test_a_forest_is_near_that_of_scikit_learn_and_left_out_by_its_out_of_bag_scores(
     kind, is_random, per_cut
@@ -253,8 +251,8 @@ def test_a_forest_is_near_that_of_scikit_learn_and_left_out_by_its_out_of_bag_sc
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(members, "N_FOREST_TREES", 2000)
         task = FamilyTask({"rows": X}, np.ones(60), target, SETTINGS, "forest: ")
-        found = train_forest("rows", is_random, per_cut, task)
-    how = {"max_features": per_cut(9), "min_samples_leaf": 2, "bootstrap": True, "random_state": 0}
+        found = train_forest("rows", is_random, task)
+    how = {"max_features": per_cut, "min_samples_leaf": 2, "bootstrap": True, "random_state": 0}
     alone = kind(500, oob_score=True, **how).fit(X[:25], codes)
     assert_allclose(
         found.members.left_out[:, 0], 2 * alone.oob_decision_function_[:, 1] - 1, atol=0.15

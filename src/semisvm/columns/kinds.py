@@ -19,7 +19,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -41,9 +41,6 @@ from semisvm.columns.cells import (
     looks_like_numbers,
     two_styles,
 )
-
-if TYPE_CHECKING:
-    pass
 
 STRAY_SHARE = 0.5  # at most this share of a column of numbers or dates may be other words,
 STRAY_SPELLINGS = 3  # in at most this many spellings

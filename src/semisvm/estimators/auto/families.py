@@ -55,7 +55,6 @@ from semisvm.estimators.progress import RoundRecord, warn_caller
 from semisvm.labels import Labels
 from semisvm.sklearn_private import safe_indexing
 
-MOST_COLUMNS_PER_CUT = 60  # more take too long
 # How much the families of columns are believed in where labels are few, and where a class has
 # LABELS_PER_CLASS of them on average; chosen on 50 tables that no study uses. The prior is then
 # pulled to PULL_OF_TABLES times as strongly.
@@ -264,8 +263,8 @@ def _trainers(views: dict[str, Any]) -> dict[str, Callable[[FamilyTask], FamilyF
     if "standardized" in views:
         both: tuple[str, ...] = ("standardized", "quantile")
         trainers["trees without labels"] = partial(train_features, both, grow_leaf_shares, (1.0,))
-        trainers["random forest"] = partial(train_forest, "standardized", False, half_of_columns)
-        trainers["extra trees"] = partial(train_forest, "standardized", True, few_columns)
+        trainers["random forest"] = partial(train_forest, "standardized", False)
+        trainers["extra trees"] = partial(train_forest, "standardized", True)
         trainers["logistic regression"] = partial(train_logistic, both)
     for view in views:
         if view.startswith("words"):
@@ -279,20 +278,6 @@ def _trainers(views: dict[str, Any]) -> dict[str, Callable[[FamilyTask], FamilyF
             if view in both:
                 trainers[view.replace("words", NAIVE_BAYES, 1)] = partial(train_naive_bayes, view)
     return trainers
-
-
-def few_columns(d: int) -> int:
-    """The root: what a cut of extra trees looks at. That is good where many columns say a
-    little.
-    """
-    return max(1, int(d**0.5))
-
-
-def half_of_columns(d: int) -> int:
-    """Half of the columns, at most 60: what a cut of the random forest looks at. Good where few
-    columns say all.
-    """
-    return max(few_columns(d), min((d + 1) // 2, MOST_COLUMNS_PER_CUT))
 
 
 def member_name(family: str, member: str, n_families: int) -> str:
