@@ -256,9 +256,9 @@ def test_only_the_pool_of_unlabeled_rows_comes_into_memory(monkeypatch):
         )
         assert_same_points(there, here)
         np.testing.assert_array_equal(there.coef_, here.coef_)
-    assert (weight[taken[0][3]] > 0).all()
-    assert np.count_nonzero(y[taken[0][3]] == -1) == 500
-    np.testing.assert_array_equal(taken[0][0], X[taken[0][3]])
+    assert (weight[taken[0].origin] > 0).all()
+    assert np.count_nonzero(y[taken[0].origin] == -1) == 500
+    np.testing.assert_array_equal(taken[0].X, X[taken[0].origin])
 
 
 def test_marked_labels_train_and_do_not_measure():

@@ -32,12 +32,11 @@ from semisvm.estimators.rounds import Rounds
 from semisvm.kernels import make_formula
 from semisvm.labels import Labels, encode
 from semisvm.machines import settle_solver
-from semisvm.matrices import stack_rows
 from semisvm.memory import budget_bytes
 from semisvm.primal import FileRows
 from semisvm.primal.dask_rows import is_dask, read_dask
 from semisvm.primal.problem import Loss, Prices, PrimalProblem, PrimalSolution, RowPart
-from semisvm.primal.ranks import count_classes, count_open, score_part, take_labeled, take_some
+from semisvm.primal.ranks import count_classes, count_open, labeled_places, pool_places, score_part
 from semisvm.primal.rows import MemoryRows, Rows
 
 FEW_LABELED_NUMBERS = 1 << 23  # labeled rows with no more numbers are gathered in memory
@@ -85,12 +84,8 @@ class StreamProblem:
         if self.gathered is None:
             if self.n_of_class.sum() * self.rows.n_features > FEW_LABELED_NUMBERS:
                 return self.rows
-            found = [part for part in self.rows.map_over(take_labeled) if part[0].shape[0]]
-            X = stack_rows([part[0] for part in found])
-            codes, weight = (np.concatenate([part[k] for part in found]) for k in (1, 2))
-            self.gathered = MemoryRows(
-                X, codes, weight, memory=budget_bytes(self.limits.cache_size)
-            )
+            self.gathered = self.rows.gather(labeled_places)
+            self.gathered.memory = budget_bytes(self.limits.cache_size)
         return self.gathered
 
 
@@ -173,9 +168,8 @@ def _forget_rows(estimator: Any, rows: Rows) -> None:
 def fit_gathered(estimator: Any, X: Any, y: Any, sample_weight: Any, random_sample: Any) -> Any:
     """Fit in memory: on the labeled rows and a bounded pool of unlabeled ones."""
     rows, labels = read_streamed(X, y, sample_weight, estimator.unlabeled)
-    X, labels, weight, origin = _gather(
-        rows, labels, estimator._draw_pool, type(estimator).__name__
-    )
+    gathered = _gather(rows, estimator._draw_pool, type(estimator).__name__)
+    origin = np.asarray(gathered.origin)
     if random_sample is not None:
         marks = np.asarray(random_sample.compute() if is_dask(random_sample) else random_sample)
         if marks.shape != (rows.n_rows,):
@@ -183,17 +177,18 @@ def fit_gathered(estimator: Any, X: Any, y: Any, sample_weight: Any, random_samp
                 f"random_sample must have one entry for each of the {rows.n_rows:,} rows."
             )
         random_sample = marks[origin]
-    estimator._fit_in_memory(X, labels, weight, random_sample)
+    codes = np.asarray(gathered.codes, dtype=np.int64)
+    estimator._fit_in_memory(
+        gathered.X, Labels(labels.classes, codes), gathered.weight, random_sample
+    )
     if hasattr(estimator, "support_"):
         estimator.support_ = origin[estimator.support_]
     _forget_rows(estimator, rows)
     return estimator
 
 
-def _gather(
-    rows: Rows, labels: Labels, draw_pool: Callable[[int], np.ndarray | None], name: str
-) -> tuple[Any, Labels, np.ndarray, np.ndarray]:
-    """Rows that were brought into memory, their labels and weights, and their numbers."""
+def _gather(rows: Rows, draw_pool: Callable[[int], np.ndarray | None], name: str) -> MemoryRows:
+    """The labeled rows, and the unlabeled ones that are drawn."""
     counts = np.array(list(rows.map_over(count_open)), dtype=np.int64).reshape(-1, 3)
     n_labeled = int(counts[:, 1].sum())
     n_open = int(counts[:, 2].sum())
@@ -203,14 +198,10 @@ def _gather(
             f" {rows.n_features:,} features are more than {8 * MOST_GATHERED_NUMBERS >> 20:,} MB."
             " Fit SupervisedSVC, and set its threshold by a campaign."
         )
-    pool = draw_pool(n_open)
-    ranks = np.cumsum(counts[:, 2]) - counts[:, 2]
-    found = [part for part in rows.map_over(take_some, counts[:, 0], ranks, pool) if len(part[1])]
-    if not found:
+    if n_labeled + n_open == 0:
         raise ValueError("There are no rows in use: every weight is 0.")
-    X = stack_rows([part[0] for part in found])
-    codes, weight, origin = (np.concatenate([part[k] for part in found]) for k in (1, 2, 3))
-    return X, Labels(labels.classes, codes), weight, origin
+    ranks = np.cumsum(counts[:, 2]) - counts[:, 2]
+    return rows.gather(pool_places, counts[:, 0], ranks, draw_pool(n_open))
 
 
 def read_streamed(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[Rows, Labels]:

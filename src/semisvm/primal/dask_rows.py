@@ -86,11 +86,10 @@ class DaskRows(Rows):
             *(_blocks_of(values, heights, self.n_rows) for values in (codes, weight)),
         ]
         ends = _group_ends(heights, self.n_features * X.dtype.itemsize)
-        self.starts = [sum(heights[:first]) for first, _ in ends] + [self.n_rows]
         make = delayed(_make_group, pure=False)
         groups = [
-            make(start, *(pick(blocks, slice(*span)) for blocks in columns))
-            for start, span in zip(self.starts, ends, strict=False)
+            make(sum(heights[: span[0]]), *(pick(blocks, slice(*span)) for blocks in columns))
+            for span in ends
         ]
         self._groups = self._keep(groups)
 
@@ -123,26 +122,6 @@ class DaskRows(Rows):
             [take(group, function, broadcast) for group in self._groups]
         ):
             yield from results
-
-    def sample(self, n: int, seed: int) -> MemoryRows:
-        from dask import delayed
-
-        rows = self._draw(n, seed)
-        take = delayed(_take_rows, pure=False)
-        places = np.searchsorted(rows, self.starts)
-        wanted = [
-            take(group, rows[first:last] - start)
-            for group, start, first, last in zip(
-                self._groups, self.starts, places, places[1:], strict=False
-            )
-            if last > first
-        ]
-        samples = compute_on_cluster(wanted)
-        X, codes, weight = (
-            None if parts[0] is None else _stack(list(parts))
-            for parts in zip(*samples, strict=True)
-        )
-        return MemoryRows(X, codes, weight, origin=rows)
 
 
 def as_dask_array(X: Any) -> Any:
@@ -213,11 +192,6 @@ def _map_group(
 ) -> list[Any]:
     with on_this_thread():
         return list(group.map_over(function, *broadcast))
-
-
-def _take_rows(group: MemoryRows, rows: np.ndarray) -> tuple[Any, Any, Any]:
-    taken = group.select(rows)
-    return taken.X, taken.codes, taken.weight
 
 
 def _current_client() -> Any:

@@ -6,8 +6,8 @@ mapped: a chunk at a time, the next one by a thread while the last one is worked
 are decoded once into such a file (`ScratchWriter`), because decoding takes longer than everything
 else that is done with a row.
 
-Sparse rows are in a file of their own kind (`CsrScratchWriter`): one block per part that was
-written, the columns of its entries, then their values. Row pointers stay in memory.
+Sparse rows are in a file of their own kind (`CsrScratchRows`): one block per part that was written,
+the columns of its entries, then their values. Row pointers stay in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -27,7 +26,6 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.errors import fault
-from semisvm.matrices import stack_rows
 from semisvm.primal.rows import MemoryRows, Rows, pick
 
 BYTES_PER_CHUNK = 16_000_000
@@ -208,57 +206,42 @@ class ScratchWriter:
         return rows
 
 
-class CsrScratchWriter:
-    """Writes sparse rows, as `ScratchWriter` does dense ones."""
-
-    def __init__(self, n_features: int):
-        self._scratch = ScratchFile(".csr")
-        self.n_features = n_features
-        self._blocks: list[tuple[int, np.ndarray]] = []
-
-    def write(self, X: Any) -> None:
-        """Append rows of a CSR matrix: their columns, then their values as float32."""
-        with self._scratch.path.open("ab") as file:
-            self._blocks.append((file.tell(), np.asarray(X.indptr, dtype=np.int64)))
-            np.asarray(X.indices, dtype="<i4").tofile(file)
-            np.asarray(X.data, dtype="<f4").tofile(file)
-
-    def rows(self, **attributes: Any) -> CsrFileRows:
-        """End writing and return the rows, with their `codes` and `classes`."""
-        return CsrFileRows(self._scratch, self.n_features, self._blocks, **attributes)
-
-
-class CsrFileRows(ChunkedRows):
-    """Sparse rows in a scratch file, read block by block; memory holds 8 bytes per row, and two
-    blocks.
-
-    `blocks` are the places in the file at which blocks begin, each with its CSR row pointers.
+class CsrScratchRows(ChunkedRows):
+    """Sparse rows that are written part by part into a file, which is deleted with them, and then
+    read block by block: memory holds 8 bytes per row, and two blocks.
     """
 
     is_sparse = True
 
-    def __init__(
-        self,
-        scratch: ScratchFile,
-        n_features: int,
-        blocks: list[tuple[int, np.ndarray]],
-        codes: np.ndarray | None = None,
-        classes: np.ndarray | None = None,
-    ):
-        self.scratch = scratch
-        self.path = scratch.path
+    def __init__(self, n_features: int):
+        self.scratch = ScratchFile(".csr")
+        self.path = self.scratch.path
         self.n_features = n_features
-        self._blocks = blocks
+        self.n_rows = 0
+        self.codes: np.ndarray | None = None
+        # Of each block: its first row, its place in the file, its CSR row pointers.
+        self._blocks: list[tuple[int, int, np.ndarray]] = []
+
+    def write(self, X: Any) -> None:
+        """Append rows of a CSR matrix: their columns, then their values as float32."""
+        with self.path.open("ab") as file:
+            indptr = np.asarray(X.indptr, dtype=np.int64)
+            self._blocks.append((self.n_rows, file.tell(), indptr))
+            np.asarray(X.indices, dtype="<i4").tofile(file)
+            np.asarray(X.data, dtype="<f4").tofile(file)
+        self.n_rows += X.shape[0]
+
+    def rows(self, *, codes: np.ndarray, classes: np.ndarray) -> CsrScratchRows:
+        """End writing and return the rows, with their class codes."""
         self.codes = codes
         self.classes = classes
-        self._starts = np.cumsum([0, *(len(indptr) - 1 for _, indptr in blocks)])
-        self.n_rows = int(self._starts[-1])
+        return self
 
     def _chunks(self) -> Iterator[MemoryRows]:
         return read_ahead(self._read, range(len(self._blocks)))
 
     def _read(self, number: int) -> MemoryRows:
-        offset, indptr = self._blocks[number]
+        start, offset, indptr = self._blocks[number]
         with self.path.open("rb") as file:
             file.seek(offset)
             indices = np.fromfile(file, dtype="<i4", count=int(indptr[-1]))
@@ -266,18 +249,7 @@ class CsrFileRows(ChunkedRows):
         if data.size < indptr[-1]:
             raise fault(self.path, "the file ends before its last row", "Fit again")
         X = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, self.n_features))
-        start, stop = (int(place) for place in self._starts[number : number + 2])
-        return MemoryRows(X, pick(self.codes, slice(start, stop)), first=start)
-
-    def sample(self, n: int, seed: int) -> MemoryRows:
-        rows = self._draw(n, seed)
-        places = np.searchsorted(rows, self._starts)
-        parts = [
-            self._read(number).X[rows[first:last] - self._starts[number]]
-            for number, (first, last) in enumerate(pairwise(places))
-            if last > first
-        ]
-        return MemoryRows(stack_rows(parts), pick(self.codes, rows), origin=rows)
+        return MemoryRows(X, pick(self.codes, slice(start, start + X.shape[0])), first=start)
 
 
 def _read_header(path: Path) -> tuple[int, int, np.dtype, int]:

@@ -20,7 +20,6 @@ last model alone:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
@@ -153,10 +152,9 @@ def count_classes(part: RowPart, n_classes: int) -> np.ndarray:
     return np.bincount(codes[codes >= 0], minlength=n_classes).astype(np.float64)
 
 
-def take_labeled(part: RowPart) -> tuple[Any, np.ndarray, np.ndarray]:
-    """The labeled rows, with their codes and weights."""
-    rows = np.flatnonzero(~part.is_open)
-    return part.X[rows], np.asarray(part.codes)[rows].astype(np.int64), part.weights[rows]
+def labeled_places(part: RowPart) -> np.ndarray:
+    """Where the labeled rows are."""
+    return np.flatnonzero(~part.is_open)
 
 
 def count_open(part: RowPart) -> tuple[int, int, int]:
@@ -170,31 +168,23 @@ def count_open(part: RowPart) -> tuple[int, int, int]:
     )
 
 
-def take_some(
+def pool_places(
     part: RowPart, starts: np.ndarray, ranks: np.ndarray, pool: np.ndarray | None
-) -> tuple[Any, ...]:
-    """(X, codes, weight, numbers) of the labeled rows and of those unlabeled rows that are in the
-    pool.
+) -> np.ndarray:
+    """Where the labeled rows are, and those unlabeled rows that are in the pool.
 
     Part k begins at row starts[k], with ranks[k] unlabeled rows before it; the pool has ranks,
     ascending; None: all.
     """
-    weight = part.weights
     is_open = part.is_open
-    taken = weight > 0
+    taken = part.weights > 0
     if pool is not None:
         rank = ranks[np.searchsorted(starts, part.span.start)]
         candidates = np.flatnonzero(taken & is_open)
         drawn = pool[slice(*np.searchsorted(pool, [rank, rank + len(candidates)]))] - rank
         taken[is_open] = False
         taken[candidates[drawn]] = True
-    places = np.flatnonzero(taken)
-    return (
-        part.X[places],
-        np.asarray(part.codes)[places].astype(np.int64),
-        weight[places],
-        part.span.start + places,
-    )
+    return np.flatnonzero(taken)
 
 
 def weigh_classes(part: RowPart, n_classes: int) -> np.ndarray:

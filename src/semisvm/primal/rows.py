@@ -5,6 +5,7 @@
 
     rows.sum_over(function, *broadcast)   sum of function(part, *broadcast) over all parts
     rows.map_over(function, *broadcast)   the same, the results one after the other
+    rows.gather(choose, *broadcast)       the rows at choose(part, *broadcast), in memory
     rows.sample(n, seed)                  random rows, in memory
 
 `function` and `broadcast` are picklable, because on a cluster they travel to the rows. The order in
@@ -24,7 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.kernels.threads import for_each
-from semisvm.matrices import as_dense, is_sparse_matrix
+from semisvm.matrices import as_dense, is_sparse_matrix, stack_rows
 from semisvm.memory import budget_bytes
 from semisvm.primal.problem import GivenPrices, Prices, RowPart, csr_arrays, widen
 
@@ -89,7 +90,28 @@ class Rows(abc.ABC):
             One result per part.
         """
 
-    @abc.abstractmethod
+    def gather(self, choose: Callable[..., np.ndarray], *broadcast: Any) -> MemoryRows:
+        """Return some of the rows, in memory, with their codes and weights.
+
+        Parameters
+        ----------
+        choose : callable
+            Called as ``choose(part, *broadcast)``; returns the places of the rows in the part.
+        *broadcast : object
+            What the function needs beside the part.
+
+        Returns
+        -------
+        MemoryRows
+            The rows; their `origin` says which of all rows they are.
+        """
+        taken = list(self.map_over(_take_places, choose, *broadcast))
+        taken = [part for part in taken if len(part[-1])] or taken[:1]
+        X, codes, weight, origin = (
+            None if arrays[0] is None else stack_rows(arrays) for arrays in zip(*taken, strict=True)
+        )
+        return MemoryRows(X, codes, weight, origin)
+
     def sample(self, n: int, seed: int) -> MemoryRows:
         """Return random rows, in memory, with their codes and weights.
 
@@ -105,12 +127,26 @@ class Rows(abc.ABC):
         MemoryRows
             The rows; their `origin` says which of all rows they are.
         """
+        return self.gather(_places_in, self._draw(n, seed))
 
     def _draw(self, n: int, seed: int) -> np.ndarray:
         """The numbers of random rows, ascending."""
         return np.sort(
             np.random.default_rng(seed).choice(self.n_rows, min(n, self.n_rows), replace=False)
         )
+
+
+def _take_places(
+    part: RowPart, choose: Callable[..., np.ndarray], *broadcast: Any
+) -> tuple[Any, np.ndarray | None, np.ndarray | None, np.ndarray]:
+    places = choose(part, *broadcast)
+    columns = pick(part.codes, places), pick(part.weight, places)
+    return part.X[places], *columns, part.span.start + places
+
+
+def _places_in(part: RowPart, rows: np.ndarray) -> np.ndarray:
+    """Where these rows, ascending, are in a part."""
+    return rows[slice(*np.searchsorted(rows, [part.span.start, part.span.stop]))] - part.span.start
 
 
 class MemoryRows(Rows):

@@ -33,7 +33,7 @@ from semisvm.labels import encode
 from semisvm.matrices import as_dense, stack_rows
 from semisvm.primal import DaskRows, FileRows
 from semisvm.primal.dask_rows import FAN_IN, compute_on_cluster
-from semisvm.primal.files import CsrScratchWriter, ScratchWriter
+from semisvm.primal.files import CsrScratchRows, ScratchWriter
 from semisvm.primal.rows import Rows
 from semisvm.tables.classes import Classes, label_texts, labels_of
 from semisvm.tables.folders import texts_of_labels
@@ -215,7 +215,7 @@ class Pool:
             rows = self._rows_on_cluster(encoder)
             rows.classes = names
             return rows
-        make_writer: Any = CsrScratchWriter if stays_sparse(encoder) else ScratchWriter
+        make_writer: Any = CsrScratchRows if stays_sparse(encoder) else ScratchWriter
         writer = make_writer(encoder.width_)
         codes = []
         for number, file in enumerate(self.files, 1):
