@@ -85,6 +85,10 @@ class Labels:
         sign[~self.is_labeled] = 0
         return sign
 
+    def take(self, rows: np.ndarray) -> Labels:
+        """The labels of these rows."""
+        return Labels(self.classes, self.codes[rows])
+
     def decode(self, codes: np.ndarray) -> np.ndarray:
         """Give the user's label for each code; a code of no class, -1 included, is refused."""
         codes = np.asarray(codes)

@@ -239,6 +239,8 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             self.support_vectors_ = on_host(vectors)
             coefficients = row_beta[:, is_support]
             self.dual_coef_ = csr_matrix(coefficients) if is_sparse_matrix(X) else coefficients
+        if found.settle is not None:
+            found.settle(lambda rows: self._score_checked(pick_rows(X, rows)))
         for name, values in found.per_row.items():
             wide = np.full(
                 len(labels.codes), np.nan if values.dtype.kind == "f" else -1, dtype=values.dtype

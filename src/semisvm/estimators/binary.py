@@ -24,8 +24,8 @@ import numpy as np
 from semisvm.dual import Status
 from semisvm.estimators.problem import FEW_ROWS, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, RoundRecord, Watch
-from semisvm.kernels import KernelRows
 from semisvm.kernels.formula import Formula
+from semisvm.kernels.rows import KernelRows
 from semisvm.labels import UNLABELED_CODE, Labels
 from semisvm.machines import LinearRows, MachineRows, Problem, hinge_problem
 from semisvm.model_selection.cross_fit import list_folds
@@ -196,6 +196,8 @@ class MethodFit:
     per_row   attributes of the estimator with one number per row, (n,) each; rows out of use get
               -1, floats NaN
     warnings  what the user has to know, in the order in which it is said
+    settle    what else there is to learn once the machines can score rows, and before one is
+              predicted; it is given what scores rows of X, by their numbers
     """
 
     fits: list[BinaryFit]
@@ -205,6 +207,7 @@ class MethodFit:
     rows: np.ndarray | None = None
     per_row: dict[str, np.ndarray] = field(default_factory=dict)
     warnings: tuple[Warning, ...] = ()
+    settle: Callable[[Callable[[np.ndarray], np.ndarray]], None] | None = None
 
     @property
     def is_primal(self) -> bool:

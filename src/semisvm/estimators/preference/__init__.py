@@ -26,8 +26,6 @@ from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.streams import fit_gathered
 from semisvm.estimators.targets import Plan, begin_check
-from semisvm.kernels import scores_of_new_rows
-from semisvm.kernels.formula import Formula
 from semisvm.kernels.threads import with_limited_threads
 from semisvm.machines import Solver
 from semisvm.primal.dask_rows import is_streamed
@@ -268,30 +266,25 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         is_tested = problem.random_sample is None and not self._is_precomputed()
         begun = begin_check(problem.X, problem.labels) if is_tested else None
         plan = self._make_plan(problem.labels, problem.random_sample, self.calibration_size)
-        part = problem.select(plan.learns)
-        part = part.settle_form()
+        part = problem.select(plan.learns).settle_form()
         formula = part.formula()
-        trained, make_run, deal_out = self._prepare_runs(part, plan)
-        fits = fit_pairs(trained, formula, partial(self._fit_binary, make_run))
-        fits = [deal_out(fit) for fit in fits]
-        score = partial(self._score_certifying, problem, part, plan, fits, formula)
-        self._conclude(plan, problem.labels, [fit.outcome for fit in fits], begun, score)
-        return MethodFit([spread(fit, plan.learns) for fit in fits], formula, "ovr", rows=rows)
+        fits = fit_pairs(part, formula, partial(self._fit_binary, plan))
+        outcomes = [fit.outcome for fit in fits]
+        assert problem.numbers is not None
+        certifying = problem.numbers[plan.certifies]
 
-    def _prepare_runs(
-        self, part: TrainingProblem, plan: Plan
-    ) -> tuple[TrainingProblem, Callable[..., Any], Callable[[BinaryFit], BinaryFit]]:
-        """The rows to train on, what makes the run of a binary problem (`_make_run`), and what
-        turns a fit on these rows into one on the rows of `part`.
-        """
-        return part, partial(self._make_run, plan, plan.measures[plan.learns]), lambda fit: fit
+        def settle(score: Callable[[np.ndarray], np.ndarray]) -> None:
+            self._conclude(plan, problem.labels, outcomes, begun, partial(score, certifying))
 
-    def _fit_binary(self, make_run: Callable[..., Any], task: BinaryTask) -> BinaryFit:
+        fits = [spread(fit, plan.learns) for fit in fits]
+        return MethodFit(fits, formula, "ovr", rows=rows, settle=settle)
+
+    def _fit_binary(self, plan: Plan, task: BinaryTask) -> BinaryFit:
         rounds = Rounds(task)
         learner = SvmLearner(
             rounds, self.C, self.C if self.C_unlabeled is None else self.C_unlabeled
         )
-        run = make_run(task.number, learner, task.sign)
+        run = self._make_run(plan, task.number, learner, task.sign)
         with rounds.until_stopped():
             run.run()
         last = learner.newest.get(ALL_LABELS, rounds.solution)
@@ -300,25 +293,3 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         rounds.labeled_in = outcome.labeled_in
         rounds.history = outcome.marked(rounds.history)
         return rounds.fit(ended=outcome.ended, outcome=outcome)
-
-    def _score_certifying(
-        self,
-        problem: TrainingProblem,
-        part: TrainingProblem,
-        plan: Plan,
-        fits: list[BinaryFit],
-        formula: Formula,
-    ) -> np.ndarray:
-        """Scores of the rows of `problem` that certify, by the fits on `part`."""
-        X = problem.X[plan.certifies]
-        bias = np.array([fit.bias for fit in fits])
-        if part.is_primal:
-            return np.asarray(X @ MethodFit(fits, formula, "ovr").weights_of_features.T) + bias
-        row_beta = np.stack([fit.row_beta for fit in fits])
-        support = np.flatnonzero(plan.learns)[(row_beta != 0).any(axis=0)]
-        row_beta = row_beta[:, (row_beta != 0).any(axis=0)]
-        if problem.kernel.is_precomputed:
-            machine = X[:, support], None, row_beta, formula
-        else:
-            machine = X, problem.X[support], row_beta, formula
-        return scores_of_new_rows(*machine, device=self.device) + bias

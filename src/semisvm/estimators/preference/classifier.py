@@ -252,14 +252,13 @@ class PreferenceClassifier(
         sample = read_random_sample(random_sample, X.shape[0])
         in_use = self._within_pool(labels, np.flatnonzero(weight > 0))
         in_use, counts_rows = _arranged(X, in_use, labels, weight, sample)
-        own_labels = Labels(labels.classes, labels.codes[in_use])
+        own_labels = labels.take(in_use)
         own_sample = None if sample is None else sample[in_use]
         plan = self._make_plan(own_labels, own_sample, self.calibration_size)
         rows = in_use[plan.learns]
         price = np.where(labels.is_labeled[rows], 1.0, self.unlabeled_weight)
         own_weight = None if counts_rows else weight[rows]
         given = self.estimator, safe_indexing(X, rows), own_weight, price
-        measures = plan.measures[plan.learns]
         outcomes: list[Outcome] = []
         self.history_ = []
         self.n_iter_ = 0
@@ -274,7 +273,7 @@ class PreferenceClassifier(
                 # expensive.
                 few: dict[str, Any] = {"n_draws": 1, "candidates": FEW_CANDIDATES}
                 sign = labels.sign(pair.positive)[rows]
-                run = self._make_run(plan, measures, number, learner, sign, **few)
+                run = self._make_run(plan, number, learner, sign, **few)
                 try:
                     run.run()
                 except EndedEarlyError:
