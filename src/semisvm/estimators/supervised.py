@@ -41,7 +41,7 @@ from semisvm.estimators.rounds import Labeler, fit_of, record_of
 from semisvm.estimators.streams import StreamProblem, StreamRounds
 from semisvm.kernels.formula import Formula
 from semisvm.machines import MachineRows, Solver, hinge_problem, solve_machines
-from semisvm.model_selection.calibration import fit_sigmoid, probabilities_of
+from semisvm.model_selection.calibration import fit_sigmoids, probabilities_of
 from semisvm.model_selection.cross_fit import assign_folds, hide_single_rows
 from semisvm.model_selection.scoring import winning_codes
 from semisvm.primal.dask_rows import is_dask, map_lazily
@@ -242,14 +242,7 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
             return None
         tested = np.flatnonzero(fold >= 0)
         decisions = combine(left_out[tested], labels.n_classes, labeled.scheme)
-        columns = decisions.reshape(len(tested), -1)
-        positives = [1] if labels.n_classes == 2 else range(labels.n_classes)
-        return np.array(
-            [
-                fit_sigmoid(scores, labels.sign(positive)[tested], labeled.weight[tested])
-                for scores, positive in zip(columns.T, positives, strict=True)
-            ]
-        )
+        return fit_sigmoids(decisions, labels.take(tested), labeled.weight[tested])
 
     def _why_no_probabilities(self) -> str:
         if self.probability:

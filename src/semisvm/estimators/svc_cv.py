@@ -17,7 +17,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision.audit import judge_ranking
 from semisvm.device import on_host
@@ -34,7 +33,7 @@ from semisvm.kernels.formula import WITH_GAMMA
 from semisvm.kernels.threads import with_limited_threads
 from semisvm.machines import Solver
 from semisvm.model_selection import SemiSupervisedKFold
-from semisvm.model_selection.calibration import ScoreCalibrator
+from semisvm.model_selection.calibration import fit_sigmoids
 from semisvm.model_selection.scoring import winning_codes
 from semisvm.sklearn_private import Interval, fit_context, takes_sample_weight, with_callbacks
 
@@ -132,8 +131,6 @@ class SVCCV(SupervisedSVC):
         What the cell that was chosen says of each labeled row in the fold that holds it out, in the
         form of `decision_function`; NaN for rows that no fold holds out. Of rows in several folds,
         the last one counts.
-    calibrator_ : ScoreCalibrator
-        Turns scores into probabilities; only with ``probability=True``.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
@@ -369,12 +366,9 @@ class SVCCV(SupervisedSVC):
         """Decision values of held-out rows; with `probability`, fit sigmoids to them."""
         rows = np.concatenate([fold.test for fold in folds])
         values = np.concatenate(decisions)
+        self._sigmoids = None
         if self.probability:
-            self.calibrator_ = ScoreCalibrator(labeled.labels.classes).fit(
-                values,
-                labeled.labels.decode(labeled.labels.codes[rows]),
-                sample_weight=labeled.weight[rows],
-            )
+            self._sigmoids = fit_sigmoids(values, labeled.labels.take(rows), labeled.weight[rows])
         scores = np.full((labeled.n_rows, *values.shape[1:]), np.nan)
         scores[rows] = values
         return scores
@@ -449,12 +443,9 @@ class SVCCV(SupervisedSVC):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "intercept_")  # with refit=False there is a choice and no model
 
-    def _fit_sigmoids(self, *problem: Any) -> None:
-        """Nothing: the search has scores of rows left out, and `calibrator_` is fitted to them."""
-
-    def _probabilities(self, X: Any) -> np.ndarray:
-        check_is_fitted(self, "calibrator_")
-        return self.calibrator_.predict_proba(self.decision_function(X))
+    def _fit_sigmoids(self, *problem: Any) -> np.ndarray | None:
+        """Those of the search, which has scores of rows left out."""
+        return self._sigmoids
 
 
 class _Judge:

@@ -25,9 +25,7 @@ from semisvm.estimators.mixture import MixtureClassifier
 from semisvm.estimators.preference import PreferenceClassifier
 from semisvm.estimators.preference._decision import PreferenceMixin
 from semisvm.estimators.preference._learner import SMALLEST_PROBABILITY
-from semisvm.estimators.svc_cv import SVCCV
 from semisvm.matrices import as_dense
-from semisvm.model_selection.calibration import ScoreCalibrator
 
 AXIS = np.array([1], dtype=np.int64)
 EXPORTED = (BaseSVC, MixtureClassifier, PreferenceClassifier)
@@ -79,10 +77,6 @@ def probabilities_of(model: Any, X: Any, op: Any) -> Any:
         return op.Exp(op.Sub(joint, op.ReduceLogSumExp(joint, AXIS, keepdims=1)))
     if not has_probabilities(model):
         return None
-    if isinstance(model, SVCCV):
-        sigmoids = _sigmoids_of_calibrator(model.calibrator_)
-        columns = np.array([-1, len(sigmoids)], dtype=np.int64)
-        return _sigmoid_probabilities(op.Reshape(decision_of(model, X, op), columns), sigmoids, op)
     if isinstance(model, PreferenceClassifier):
         scores = _scores_of_classifiers(model, X, op)
     else:
@@ -99,14 +93,8 @@ def has_probabilities(model: Any) -> bool:
         return has_probabilities(model.estimator_)
     if isinstance(model, MixtureClassifier):
         return True
-    has_sigmoids = getattr(model, "_sigmoids", None) is not None or hasattr(model, "calibrator_")
+    has_sigmoids = getattr(model, "_sigmoids", None) is not None
     return (has_sigmoids or isinstance(model, PreferenceMixin)) and hasattr(model, "predict_proba")
-
-
-def _sigmoids_of_calibrator(calibrator: ScoreCalibrator) -> np.ndarray:
-    """Slope and offset of each sigmoid, (n_sigmoids, 2); scikit-learn's have the other sign."""
-    [calibrated] = calibrator.calibrated_.calibrated_classifiers_
-    return np.array([[-sigmoid.a_, -sigmoid.b_] for sigmoid in calibrated.calibrators])
 
 
 def _sigmoid_probabilities(scores: Any, sigmoids: np.ndarray, op: Any) -> Any:

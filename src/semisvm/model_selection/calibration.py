@@ -297,6 +297,15 @@ def fit_sigmoid(
     return slope, float(found.x[1] - slope * center)
 
 
+def fit_sigmoids(decisions: np.ndarray, labels: Labels, weight: np.ndarray) -> np.ndarray:
+    """Slope and offset of each sigmoid: (1, 2) for decisions (n,) of two classes, (n_classes, 2)
+    for (n, n_classes).
+    """
+    positives = [1] if labels.n_classes == 2 else range(labels.n_classes)
+    columns = zip(positives, decisions.reshape(len(decisions), -1).T, strict=True)
+    return np.array([fit_sigmoid(scores, labels.sign(k), weight) for k, scores in columns])
+
+
 def usual_range(scores: np.ndarray, sign: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
     """Return the ends beyond which a score says no more than the end itself.
 
