@@ -2,109 +2,81 @@
 classifier errs.
 
 Names are brought in when they are first asked for, so that `semisvm --help` does not wait for
-scikit-learn.
+scikit-learn, and a model file is read with its own estimator alone.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from semisvm.campaign import Campaign, Monitor, ThresholdClassifier
-    from semisvm.columns.encoder import TableEncoder
-    from semisvm.errors import FairSampleWarning
-    from semisvm.estimators import (
-        SVCCV,
-        AutoSVC,
-        ClusterSVC,
-        LabelMeanSVC,
-        LaplacianSVC,
-        MixtureClassifier,
-        PositiveUnlabeledSVC,
-        PreferenceClassifier,
-        PreferenceSVC,
-        ProgressiveSVC,
-        SelfTrainingSVC,
-        SupervisedSVC,
-        TransductiveSVC,
-        UnlabeledKernel,
-        all_estimators,
-    )
+    from semisvm.campaign import Campaign as Campaign
+    from semisvm.campaign import Monitor as Monitor
+    from semisvm.campaign import ThresholdClassifier as ThresholdClassifier
+    from semisvm.columns.encoder import TableEncoder as TableEncoder
+    from semisvm.errors import FairSampleWarning as FairSampleWarning
+    from semisvm.estimators import all_estimators as all_estimators
+    from semisvm.estimators.auto import AutoSVC as AutoSVC
+    from semisvm.estimators.auto import UnlabeledKernel as UnlabeledKernel
+    from semisvm.estimators.cluster import ClusterSVC as ClusterSVC
+    from semisvm.estimators.label_mean import LabelMeanSVC as LabelMeanSVC
+    from semisvm.estimators.laplacian import LaplacianSVC as LaplacianSVC
+    from semisvm.estimators.mixture import MixtureClassifier as MixtureClassifier
+    from semisvm.estimators.positive_unlabeled import PositiveUnlabeledSVC as PositiveUnlabeledSVC
+    from semisvm.estimators.preference import PreferenceClassifier as PreferenceClassifier
+    from semisvm.estimators.preference import PreferenceSVC as PreferenceSVC
+    from semisvm.estimators.progressive import ProgressiveSVC as ProgressiveSVC
+    from semisvm.estimators.self_training import SelfTrainingSVC as SelfTrainingSVC
+    from semisvm.estimators.supervised import SupervisedSVC as SupervisedSVC
+    from semisvm.estimators.svc_cv import SVCCV as SVCCV
+    from semisvm.estimators.transductive import TransductiveSVC as TransductiveSVC
     from semisvm.model_selection import (
-        SemiSupervisedCalibratedClassifierCV,
-        SemiSupervisedGroupKFold,
-        SemiSupervisedKFold,
-        SemiSupervisedShuffleSplit,
-        check_fair_sample,
-        hide,
-        split,
+        SemiSupervisedCalibratedClassifierCV as SemiSupervisedCalibratedClassifierCV,
     )
-    from semisvm.report import write_report
-    from semisvm.tables import load, save
-    from semisvm.tables.compare import compare
+    from semisvm.model_selection import SemiSupervisedGroupKFold as SemiSupervisedGroupKFold
+    from semisvm.model_selection import SemiSupervisedKFold as SemiSupervisedKFold
+    from semisvm.model_selection import SemiSupervisedShuffleSplit as SemiSupervisedShuffleSplit
+    from semisvm.model_selection import check_fair_sample as check_fair_sample
+    from semisvm.model_selection import hide as hide
+    from semisvm.model_selection import split as split
+    from semisvm.report import write_report as write_report
+    from semisvm.tables import load as load
+    from semisvm.tables import save as save
+    from semisvm.tables.compare import compare as compare
 
 __version__ = "0.3.0"
 
-__all__ = [
-    "SVCCV",
-    "AutoSVC",
-    "Campaign",
-    "ClusterSVC",
-    "FairSampleWarning",
-    "LabelMeanSVC",
-    "LaplacianSVC",
-    "MixtureClassifier",
-    "Monitor",
-    "PositiveUnlabeledSVC",
-    "PreferenceClassifier",
-    "PreferenceSVC",
-    "ProgressiveSVC",
-    "SelfTrainingSVC",
-    "SemiSupervisedCalibratedClassifierCV",
-    "SemiSupervisedGroupKFold",
-    "SemiSupervisedKFold",
-    "SemiSupervisedShuffleSplit",
-    "SupervisedSVC",
-    "TableEncoder",
-    "ThresholdClassifier",
-    "TransductiveSVC",
-    "UnlabeledKernel",
-    "all_estimators",
-    "check_fair_sample",
-    "compare",
-    "hide",
-    "load",
-    "save",
-    "split",
-    "write_report",
-]
-
-
-# Where names come from that are not estimators.
-_HOMES = {
-    "Campaign": "campaign",
-    "FairSampleWarning": "errors",
-    "Monitor": "campaign",
-    "SemiSupervisedCalibratedClassifierCV": "model_selection",
-    "SemiSupervisedGroupKFold": "model_selection",
-    "SemiSupervisedKFold": "model_selection",
-    "SemiSupervisedShuffleSplit": "model_selection",
-    "TableEncoder": "columns.encoder",
-    "ThresholdClassifier": "campaign",
-    "check_fair_sample": "model_selection",
-    "compare": "tables.compare",
-    "hide": "model_selection",
-    "load": "tables",
-    "save": "tables",
-    "split": "model_selection",
-    "write_report": "report",
+_NAMES = {
+    "campaign": "Campaign Monitor ThresholdClassifier",
+    "columns.encoder": "TableEncoder",
+    "errors": "FairSampleWarning",
+    "estimators": "all_estimators",
+    "estimators.auto": "AutoSVC UnlabeledKernel",
+    "estimators.cluster": "ClusterSVC",
+    "estimators.label_mean": "LabelMeanSVC",
+    "estimators.laplacian": "LaplacianSVC",
+    "estimators.mixture": "MixtureClassifier",
+    "estimators.positive_unlabeled": "PositiveUnlabeledSVC",
+    "estimators.preference": "PreferenceClassifier PreferenceSVC",
+    "estimators.progressive": "ProgressiveSVC",
+    "estimators.self_training": "SelfTrainingSVC",
+    "estimators.supervised": "SupervisedSVC",
+    "estimators.svc_cv": "SVCCV",
+    "estimators.transductive": "TransductiveSVC",
+    "model_selection": "SemiSupervisedCalibratedClassifierCV SemiSupervisedGroupKFold"
+    " SemiSupervisedKFold SemiSupervisedShuffleSplit check_fair_sample hide split",
+    "report": "write_report",
+    "tables": "load save",
+    "tables.compare": "compare",
 }
+HOMES = {name: f"semisvm.{home}" for home, names in _NAMES.items() for name in names.split()}
+
+__all__ = sorted(HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"semisvm.{_HOMES.get(name, 'estimators')}")
-    value = globals()[name] = getattr(module, name)
+    value = globals()[name] = getattr(import_module(HOMES[name]), name)
     return value
 
 

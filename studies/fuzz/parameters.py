@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from semisvm.estimators import METHODS, SVCCV, PreferenceClassifier
+from semisvm import SVCCV, PreferenceClassifier
+from semisvm.estimators import METHODS
 from semisvm.estimators.preference.paper import PaperPreferenceSVC
 from semisvm.sklearn_private import Interval, StrOptions
 

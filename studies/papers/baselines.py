@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from semisvm import SupervisedSVC
 from semisvm.decision import choose
-from semisvm.estimators import SupervisedSVC
 from semisvm.model_selection import SemiSupervisedKFold, cross_fit_scores
 from studies.papers.samples import UNLABELED
 

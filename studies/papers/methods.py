@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from semisvm import estimators
+import semisvm
 from studies.papers.baselines import PackageMixture, ThresholdedSupervised
 from studies.papers.samples import Sample
 from studies.papers.tuning import median_gamma, tune
@@ -48,7 +48,7 @@ class PaperMethod:
 def missing_method(method: str) -> str:
     """Return why a method can't run in this version; "" if it can."""
     needs = PAPER_METHODS[method].needs
-    return "" if not needs or hasattr(estimators, needs) else f"{needs} is not in this version"
+    return "" if not needs or hasattr(semisvm, needs) else f"{needs} is not in this version"
 
 
 def fit_method(name: str, sample: Sample, params: dict[str, Any], seed: int) -> Callable[[], Any]:
@@ -107,7 +107,7 @@ def _svc(needs: str, *, random: bool = False, pairwise: bool = True) -> Build:
     """Return a builder for one of the library's SVMs."""
 
     def build(params: dict[str, Any], seed: int) -> Any:
-        estimator = getattr(estimators, needs)
+        estimator = getattr(semisvm, needs)
         chance = {"random_state": np.random.RandomState(seed).randint(2**31)} if random else {}
         classes = {"multi_class": "ovo"} if pairwise else {}
         return estimator(**classes | params | chance)
@@ -132,7 +132,7 @@ def _preference(params: dict[str, Any], seed: int) -> Any:
 
 
 def _mixture(params: dict[str, Any], seed: int) -> Any:
-    return estimators.MixtureClassifier(**params)
+    return semisvm.MixtureClassifier(**params)
 
 
 def _package_mixture(params: dict[str, Any], seed: int) -> Any:

@@ -3,63 +3,15 @@
 `METHODS` is the one list that everything else derives from: the command's help and `--method`,
 `compare`, the types that model files may hold, and the tests that run over every estimator. A new
 method is one line there.
-
-An estimator is imported when it is first asked for, so that a model file is read with its own
-estimator alone.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from semisvm.estimators.auto import AutoSVC, UnlabeledKernel
-    from semisvm.estimators.cluster import ClusterSVC
-    from semisvm.estimators.label_mean import LabelMeanSVC
-    from semisvm.estimators.laplacian import LaplacianSVC
-    from semisvm.estimators.mixture import MixtureClassifier
-    from semisvm.estimators.positive_unlabeled import PositiveUnlabeledSVC
-    from semisvm.estimators.preference import PreferenceClassifier, PreferenceSVC
-    from semisvm.estimators.progressive import ProgressiveSVC
-    from semisvm.estimators.self_training import SelfTrainingSVC
-    from semisvm.estimators.supervised import SupervisedSVC
-    from semisvm.estimators.svc_cv import SVCCV
-    from semisvm.estimators.transductive import TransductiveSVC
-
-__all__ = [
-    "SVCCV",
-    "AutoSVC",
-    "ClusterSVC",
-    "LabelMeanSVC",
-    "LaplacianSVC",
-    "MixtureClassifier",
-    "PositiveUnlabeledSVC",
-    "PreferenceClassifier",
-    "PreferenceSVC",
-    "ProgressiveSVC",
-    "SelfTrainingSVC",
-    "SupervisedSVC",
-    "TransductiveSVC",
-    "UnlabeledKernel",
-    "all_estimators",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # LabelMeanSVC is in label_mean, MixtureClassifier in mixture.
-    own_name = "_".join(re.findall("[A-Z][a-z]+", name)).lower().removesuffix("_classifier")
-    home = {"UnlabeledKernel": "auto", "SVCCV": "svc_cv"}.get(name, own_name)
-    found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__all__ = ["all_estimators"]
 
 
 @dataclass(frozen=True)
@@ -80,7 +32,7 @@ class Method:
     @property
     def estimator_class(self) -> Any:
         """The class."""
-        return getattr(import_module(__name__), self.class_name)
+        return getattr(import_module("semisvm"), self.class_name)
 
 
 # In the order of how much there is to them: of two that are as good as each other, the first is

@@ -15,10 +15,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.campaign import ThresholdClassifier
-from semisvm.estimators import METHODS, SVCCV
+from semisvm.estimators import METHODS
 from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.preference import PreferenceClassifier
 from semisvm.estimators.preference.paper import PaperPreferenceSVC
+from semisvm.estimators.svc_cv import SVCCV
 from semisvm.export.graphs import (
     EXPORTED,
     decision_of,

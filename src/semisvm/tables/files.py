@@ -211,10 +211,14 @@ def trusted_types(wanted: Collection[str]) -> set[str]:
     All of `wanted` that are among them are in the answer. No more is imported than that takes:
     `predict` of one method loads no other, and no compiler.
     """
-    from semisvm import estimators
+    from semisvm import HOMES
 
     names = {path.rpartition(".")[2] for path in wanted}
-    roots = [*PARTS_OF_MODELS, *(f"semisvm.estimators.{name}" for name in estimators.__all__)]
+    homes = HOMES.items()
+    estimators = [
+        f"{home}.{name}" for name, home in homes if home.startswith("semisvm.estimators.")
+    ]
+    roots = [*PARTS_OF_MODELS, *estimators]
     types = set(FOREIGN_TYPES)
     for root in sorted(roots, key=lambda path: path.rpartition(".")[2] not in names):
         if types.issuperset(wanted):

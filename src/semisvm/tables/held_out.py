@@ -31,7 +31,8 @@ from semisvm.columns.views import LATENT, LETTERS, QUANTILES, STANDARD
 from semisvm.decision import OperatingPoint
 from semisvm.decision.audit import Merit, judge, judge_ranking
 from semisvm.errors import counted
-from semisvm.estimators import SVCCV, Method, find_method
+from semisvm.estimators import Method, find_method
+from semisvm.estimators.svc_cv import SVCCV
 from semisvm.kernels import make_formula
 from semisvm.matrices import is_sparse_matrix
 from semisvm.model_selection import SemiSupervisedKFold
