@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from semisvm.matrices import (
     as_dense,
-    count_distinct_rows,
     is_sparse_matrix,
     stack_rows,
     stored_numbers,
@@ -24,9 +21,3 @@ def test_rows_are_stacked_and_made_dense_whatever_their_form(form):
     assert is_sparse_matrix(stacked) == (form is not np.asarray)
     assert_array_equal(as_dense(stacked), X[[0, 1, 0]])
     assert_array_equal(np.sort(stored_numbers(form(X)), axis=None)[[0, -2, -1]], [-1, 2, 3])
-
-
-@given(st.integers(1, 30), st.integers(1, 3), st.integers(0, 999))
-def test_distinct_rows_are_counted_as_by_a_set_of_rows(n, d, seed):
-    X = np.random.default_rng(seed).integers(0, 3, (n, d)).astype(float)
-    assert count_distinct_rows(X) == len({tuple(row) for row in X.tolist()})

@@ -16,13 +16,13 @@ get it (`settle_solver`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias, overload
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from semisvm.dual import DualProblem, DualSolution, Status, solve, solve_many
-from semisvm.kernels import KernelRows
+from semisvm.dual import DualProblem, DualSolution, solve, solve_in_turn, solve_many
+from semisvm.kernels.rows import KernelRows
 from semisvm.matrices import is_sparse_matrix
 from semisvm.primal import solve_primal
 from semisvm.primal.problem import GivenPrices, Loss, PrimalProblem, PrimalSolution
@@ -39,38 +39,6 @@ SPARSE_ROWS = 5_000
 MOST_DENSE_FEATURES = 2_000
 
 
-class Solution(Protocol):
-    """What both forms know of a solved machine.
-
-    decision_values  (n,) f of every row in memory
-    scores           (n,) the same without the bias
-    squared_norm     |w|^2
-    bound            the objective of the machine is nowhere below this
-    gap              how far the solve may be from the optimum, in the measure of its form
-    """
-
-    @property
-    def bias(self) -> float: ...
-    @property
-    def objective(self) -> float: ...
-    @property
-    def bound(self) -> float: ...
-    @property
-    def gap(self) -> float: ...
-    @property
-    def n_iter(self) -> int: ...
-    @property
-    def status(self) -> Status: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def scores(self) -> np.ndarray: ...
-    @property
-    def decision_values(self) -> np.ndarray: ...
-    @property
-    def squared_norm(self) -> float: ...
-
-
 @dataclass(frozen=True)
 class LinearRows:
     """Rows in the primal form, in the place that kernel rows have in the dual form."""
@@ -83,6 +51,7 @@ class LinearRows:
 # are in files or on a cluster.
 MachineRows: TypeAlias = KernelRows | LinearRows | Rows
 Problem: TypeAlias = DualProblem | PrimalProblem
+Solution: TypeAlias = DualSolution | PrimalSolution
 
 
 @overload
@@ -194,22 +163,13 @@ def solve_machines(
 ) -> Sequence[Solution]:
     """Solve machines of one form that do not wait for each other; limits as for `solve_machine`.
 
-    On a device those in the dual form are solved all at once. Once a solve was interrupted or
-    stopped, those after it are returned as they start, with the same status.
+    On a device those in the dual form are solved all at once, elsewhere one after the other
+    (`dual.solve_in_turn`).
     """
     if isinstance(problems[0], DualProblem):
         return solve_many([p for p in problems if isinstance(p, DualProblem)], starts, **limits)
-    solutions: list[PrimalSolution] = []
-    ended: Status | None = None
-    for number, problem in enumerate(problems):
-        start = None if starts is None else starts[number]
-        within = limits if ended is None else limits | {"max_iter": 0, "callback": None}
-        solution = solve_machine(problem, start, **within)
-        assert isinstance(solution, PrimalSolution)
-        solutions.append(solution if ended is None else replace(solution, status=ended))
-        if solution.status in (Status.INTERRUPTED, Status.STOPPED):
-            ended = solution.status
-    return solutions
+    starts = [None] * len(problems) if starts is None else starts
+    return solve_in_turn(solve_machine, problems, starts, **limits)
 
 
 __all__ = [

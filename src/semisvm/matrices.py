@@ -15,15 +15,6 @@ def is_sparse_matrix(X: object) -> TypeGuard[sparse.csr_matrix]:
     return bool(sparse.issparse(X))
 
 
-def count_distinct_rows(X: np.ndarray) -> int:
-    """Return how many rows of a dense array differ.
-
-    `np.unique` along an axis compares structured arrays, which turns Ctrl-C into a TypeError.
-    """
-    ordered = X[np.lexsort(X.T)]
-    return int((ordered[1:] != ordered[:-1]).any(axis=1).sum()) + 1
-
-
 def as_dense(X: Any) -> Any:
     """The array of a sparse matrix; anything else as it is."""
     return X.toarray() if is_sparse_matrix(X) else X

@@ -20,7 +20,7 @@ import semisvm
 from cluster_tasks import bytes_of_rows, load_libraries, start_cluster
 from command_line import run_command
 from folder_tables import mixed_table, write_parts
-from semisvm.primal import DaskRows
+from semisvm.primal.dask_rows import DaskRows
 from semisvm.tables.fit import fit_model
 from semisvm.tables.fit_folder import fit_folder, read_folder
 from semisvm.tables.methods import Settings

@@ -19,7 +19,7 @@ from semisvm import ProgressiveSVC, SupervisedSVC
 from semisvm import machines as forms
 from semisvm.estimators import progressive
 from semisvm.estimators.progressive import Guesses
-from semisvm.kernels import KernelRows
+from semisvm.kernels.rows import KernelRows
 from studies.data import load
 
 MAY_BE_ONE_SIDED = pytest.mark.filterwarnings("ignore:.*one side of the boundary:UserWarning")

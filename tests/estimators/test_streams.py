@@ -26,7 +26,8 @@ from semisvm.estimators import streams
 from semisvm.estimators.preference import _decision
 from semisvm.estimators.preference.paper import PaperPreferenceSVC
 from semisvm.estimators.transductive.relaxed import soft_labels
-from semisvm.primal import DaskRows, FileRows, solve_primal
+from semisvm.primal import FileRows, solve_primal
+from semisvm.primal.dask_rows import DaskRows
 from semisvm.primal.problem import ClassPrices
 from semisvm.primal.ranks import SoftLabels, SoftPrices, soft_level
 from semisvm.primal.rows import MemoryRows

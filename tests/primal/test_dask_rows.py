@@ -12,7 +12,8 @@ from scipy import sparse
 
 from cluster_tasks import allow_no_failure, die, slow_block, spans, sum_of_rows
 from semisvm.errors import RowsLostError
-from semisvm.primal import DaskRows, dask_rows, solve_primal
+from semisvm.primal import dask_rows, solve_primal
+from semisvm.primal.dask_rows import DaskRows
 from semisvm.primal.problem import ClassPrices, PrimalProblem
 from semisvm.primal.rows import MemoryRows
 

@@ -18,9 +18,8 @@ from typing import Any, cast
 import numpy as np
 
 from semisvm.device import resolve
-from semisvm.dual.problem import DualProblem, DualSolution, Status
-from semisvm.kernels import KernelRows
-from semisvm.kernels.rows import CachedRows
+from semisvm.dual.problem import DualProblem, DualSolution, Status, sum_by_row
+from semisvm.kernels.rows import CachedRows, KernelRows
 
 __all__ = ["DualProblem", "DualSolution", "Status", "solve", "solve_many"]
 
@@ -168,26 +167,42 @@ def solve_many(
         problem.kernel is first.kernel and _are_equal(problem.row, first.row)
         for problem in problems
     )
+    limits: dict[str, Any] = {
+        "tol": tol,
+        "max_iter": max_iter,
+        "time_limit": time_limit,
+        "callback": callback,
+    }
     if place != "cpu" and all(can_share_batch):
-        limits: dict[str, Any] = {
-            "tol": tol,
-            "max_iter": max_iter,
-            "time_limit": time_limit,
-            "callback": callback,
-        }
         return _solve_on_device(problems, starts, place, **limits)
+    return solve_in_turn(solve, problems, starts, device=device, **limits)
+
+
+def solve_in_turn(
+    solve_one: Callable[..., Any],
+    problems: Sequence[Any],
+    starts: Sequence[Any],
+    *,
+    max_iter: int | None = None,
+    time_limit: float | None = None,
+    callback: Callable[[int, float], bool] | None = None,
+    **others: Any,
+) -> list[Any]:
+    """Solve one problem after the other within one time limit. Once a solve was interrupted or
+    stopped, those after it are returned as they start, with the same status.
+    """
     deadline = None if time_limit is None else time.perf_counter() + time_limit
-    shared: dict[str, Any] = {"tol": tol, "device": device, "callback": callback}
-    solutions: list[DualSolution] = []
+    solutions: list[Any] = []
     ended = None
     for problem, start in zip(problems, starts, strict=True):
-        left = None if deadline is None else deadline - time.perf_counter()
         if ended is None:
-            solutions.append(solve(problem, start, max_iter=max_iter, time_limit=left, **shared))
+            left = None if deadline is None else deadline - time.perf_counter()
+            limits = {"max_iter": max_iter, "time_limit": left, "callback": callback}
+            solutions.append(solve_one(problem, start, **limits, **others))
             status = solutions[-1].status
             ended = status if status in (Status.INTERRUPTED, Status.STOPPED) else None
         else:
-            solutions.append(replace(solve(problem, start, max_iter=0, **shared), status=ended))
+            solutions.append(replace(solve_one(problem, start, max_iter=0, **others), status=ended))
     return solutions
 
 
@@ -250,36 +265,17 @@ def feasible_start(
     ):
         scores = start.scores
     else:
-        scores = np.zeros(n_rows) if start is None else kernel.times(problem.sum_by_row(before))
-    gradient = problem.at_variables(scores) + problem.linear
+        scores = np.zeros(n_rows) if start is None else kernel.times(sum_by_row(problem, before))
+    at_variables = scores if problem.row is None else scores[problem.row]
+    gradient = at_variables + problem.linear
     beta = repair(before, problem.lower, problem.upper, problem.total, gradient)
-    return beta, scores, problem.sum_by_row(beta - before)
+    return beta, scores, sum_by_row(problem, beta - before)
 
 
 def repair(beta: Any, lower: Any, upper: Any, total: float, gradient: Any) -> np.ndarray:
-    """Carry coefficients into bounds and to a sum, changing as few as possible.
+    """Coefficients inside bounds, with a given sum, of which as few as possible are changed: those
+    for which the move is most downhill take up the sum first.
 
-    Parameters
-    ----------
-    beta : ndarray of shape (n_variables,)
-        The coefficients; not changed.
-    lower, upper : ndarray of shape (n_variables,)
-        The bounds.
-    total : float
-        The sum that the coefficients must have.
-    gradient : ndarray of shape (n_variables,)
-        Gradient of the objective: variables for which the move is most downhill take up the sum
-        first.
-
-    Returns
-    -------
-    ndarray of shape (n_variables,)
-        Coefficients inside the bounds, with the right sum.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.dual import repair
     >>> gradient = np.array([0.0, 1.0, -1.0])
     >>> repair(np.array([5.0, 0.0, 0.0]), np.zeros(3), np.full(3, 2.0), 3.0, gradient)
     array([2., 0., 1.])

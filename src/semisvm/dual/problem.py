@@ -20,7 +20,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from semisvm.kernels import KernelRows
+from semisvm.kernels.rows import KernelRows
 
 
 class Status(StrEnum):
@@ -122,38 +122,6 @@ class DualProblem:
         object.__setattr__(wider, "widened_from", (self, factor))
         return wider
 
-    def sum_by_row(self, values: np.ndarray) -> np.ndarray:
-        """Sum one number per variable over the variables of each data row.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_variables,)
-            One number per variable.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            One number per data row.
-        """
-        if self.row is None:
-            return values
-        return np.bincount(self.row, weights=values, minlength=self.kernel.n_rows)
-
-    def at_variables(self, values: np.ndarray) -> np.ndarray:
-        """Take the number of each variable's data row.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows,)
-            One number per data row.
-
-        Returns
-        -------
-        ndarray of shape (n_variables,)
-            One number per variable.
-        """
-        return values if self.row is None else values[self.row]
-
     def _check_shapes(self) -> None:
         if self.linear.ndim != 1:
             raise ValueError(
@@ -200,6 +168,13 @@ class DualProblem:
             raise ValueError(
                 f"No beta within the bounds sums to {self.total}: sums run from {least} to {most}."
             )
+
+
+def sum_by_row(problem: DualProblem, values: np.ndarray) -> np.ndarray:
+    """Sum one number per variable over the variables of each data row, (n_rows,)."""
+    if problem.row is None:
+        return values
+    return np.bincount(problem.row, weights=values, minlength=problem.kernel.n_rows)
 
 
 @dataclass(frozen=True)

@@ -39,11 +39,10 @@ from semisvm.dual import Status
 from semisvm.estimators.equal_rows import find_equal_rows
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import EndedEarlyError, Labeler
-from semisvm.kernels import KernelRows
+from semisvm.kernels.rows import KernelRows
 from semisvm.kernels.spectrum import Components, kernel_pca, mean_of_rows, weighted_median
 from semisvm.kernels.threads import openmp_threads
 from semisvm.labels import Labels
-from semisvm.matrices import count_distinct_rows
 from semisvm.model_selection.cross_fit import assign_folds, hide_single_rows
 
 EMPTY_RULES = ("nearest", "drop", "random")
@@ -294,9 +293,8 @@ def _n_distinct(features: Any, most: int) -> int:
     while True:
         some = features[:n_looked_at]
         if isinstance(some, np.ndarray):  # components of equal rows differ by rounding
-            n_distinct = count_distinct_rows(np.round(some / (np.abs(some).max() or 1.0), 9))
-        else:
-            n_distinct = len(find_equal_rows(some).first)
+            some = np.round(some / (np.abs(some).max() or 1.0), 9)
+        n_distinct = len(find_equal_rows(some).first)
         if n_distinct >= most or n_looked_at >= features.shape[0]:
             return min(n_distinct, most)
         n_looked_at *= 4

@@ -29,9 +29,9 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from semisvm.dual import Status
+from semisvm.estimators.equal_rows import find_equal_rows
 from semisvm.estimators.progress import RoundRecord, Watch
 from semisvm.labels import Labels
-from semisvm.matrices import count_distinct_rows
 
 COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
 LEAST_WEIGHT = 10 * np.finfo(np.float64).eps  # of a component that has lost its rows
@@ -195,7 +195,7 @@ class EM:
         for code in range(self.labels.n_classes):
             rows = self.X[guess == code]
             weight = self.weight[guess == code]
-            k = min(self.how.n_components, count_distinct_rows(rows))
+            k = min(self.how.n_components, len(find_equal_rows(rows).first))
             parts = KMeans(k, n_init=10, random_state=seed).fit(rows, sample_weight=weight)
             sizes = np.bincount(parts.labels_, weights=weight, minlength=k)
             means.append(parts.cluster_centers_)

@@ -52,8 +52,8 @@ from semisvm.estimators.guarded import GuardedMixin
 from semisvm.estimators.label_mean_search import GuessedMargins, LabelMeans
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Labeler, Rounds
-from semisvm.kernels import KernelRows
 from semisvm.kernels.formula import Formula
+from semisvm.kernels.rows import KernelRows
 from semisvm.machines import hinge_problem
 from semisvm.sklearn_private import Interval
 

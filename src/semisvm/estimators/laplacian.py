@@ -41,7 +41,7 @@ from semisvm.estimators.least_squares import LabeledTarget, fit_least_squares, l
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import last_in_time
 from semisvm.estimators.rounds import Labeler
-from semisvm.kernels import KernelRows, kernel_rows
+from semisvm.kernels import kernel_rows
 from semisvm.kernels.deformed import Deformed, check_time, deform
 from semisvm.kernels.formula import Formula
 from semisvm.kernels.graphs import (
@@ -52,6 +52,7 @@ from semisvm.kernels.graphs import (
     link_nearest_by_kernel,
     sample_nodes,
 )
+from semisvm.kernels.rows import KernelRows
 from semisvm.memory import budget_bytes
 from semisvm.sklearn_private import Interval, StrOptions
 

@@ -208,7 +208,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         check_every_class_is_used(labels, in_use)
         self.classes_ = labels.classes
         self._cost_matrix = None if self.costs is None else cost_matrix(self.costs, labels.classes)
-        used_labels = Labels(labels.classes, labels.codes[in_use])
+        used_labels = labels.take(in_use)
         # What is not finite is refused.
         quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
         with Progress(self).whole_fit("mixture") as watch, quiet:

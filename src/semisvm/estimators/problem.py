@@ -40,8 +40,9 @@ from semisvm.device import (
 )
 from semisvm.estimators.classifier import needs_float64, pick_rows
 from semisvm.estimators.progress import Progress
-from semisvm.kernels import KernelRows, kernel_rows, make_formula
+from semisvm.kernels import kernel_rows, make_formula
 from semisvm.kernels.formula import Formula
+from semisvm.kernels.rows import KernelRows
 from semisvm.kernels.threads import n_threads
 from semisvm.labels import Labels
 from semisvm.machines import LinearRows, Solver, choose_solver, settle_solver
@@ -281,7 +282,7 @@ class TrainingProblem:
         return replace(
             self,
             X=X,
-            labels=Labels(self.labels.classes, self.labels.codes[rows]),
+            labels=self.labels.take(rows),
             weight=self.weight[rows],
             costs=self.costs.select(rows),
             random_sample=None if self.random_sample is None else self.random_sample[rows],

@@ -20,7 +20,7 @@ from semisvm.kernels.threads import for_each, n_threads
 from semisvm.matrices import PickedRows, as_dense, is_sparse_matrix
 from semisvm.memory import budget_bytes
 
-__all__ = ["KernelRows", "SharedKernel", "kernel_rows", "make_formula", "scores_of_new_rows"]
+__all__ = ["SharedKernel", "kernel_rows", "make_formula", "scores_of_new_rows"]
 
 # The panel product works on the non-zeros only and applies the exponential immediately. BLAS
 # multiplies up to twice as fast once rows have many non-zeros, so long and dense rows are left to

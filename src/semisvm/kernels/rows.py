@@ -20,22 +20,9 @@ ROWS_PER_WRITE = 512  # enough for products at full speed, few enough to react t
 class KernelRows(Protocol):
     """The rows of a kernel matrix K between n data rows, wherever they are.
 
-    Attributes
-    ----------
-    n_rows : int
-        Number of data rows, n.
-    dtype : numpy.dtype
-        Float type of the kernel values.
-    diagonal : ndarray of shape (n_rows,)
-        The values k(x_i, x_i).
-    capacity : int
-        Number of rows that can be in memory at the same time.
-    home : str
-        Name of the device that holds the rows; "cpu" for the host.
-
-    See Also
-    --------
-    kernel_rows : Make the rows of any kernel.
+    diagonal   (n_rows,) the values k(x_i, x_i)
+    capacity   how many rows can be in memory at the same time
+    home       the name of the device that holds the rows; "cpu" for the host
     """
 
     n_rows: int
@@ -45,55 +32,17 @@ class KernelRows(Protocol):
     home: str
 
     def require(self, rows: np.ndarray) -> None:
-        """Bring rows into memory for the solver.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Indices of data rows, at most `capacity` distinct ones.
-        """
+        """Bring rows into memory for the solver, at most `capacity` distinct ones."""
 
     def fetch(self, rows: np.ndarray) -> np.ndarray:
-        """Return kernel rows as an array of the host.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Indices of data rows.
-
-        Returns
-        -------
-        ndarray of shape (len(rows), n_rows)
-            K[rows].
-        """
+        """Return K[rows], shape (len(rows), n_rows), as an array of the host."""
 
     def times(self, coefficients: np.ndarray) -> np.ndarray:
-        """Return K @ coefficients in float64; rows with coefficient 0 are not needed.
-
-        Parameters
-        ----------
-        coefficients : ndarray of shape (n_rows,)
-            One coefficient per data row.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            The product, in float64.
-        """
+        """Return K @ coefficients in float64; rows with coefficient 0 are not needed."""
 
     def times_dense(self, coefficients: np.ndarray) -> np.ndarray:
         """Return K @ coefficients fast for coefficients that are mostly not 0, in the precision of
         the rows.
-
-        Parameters
-        ----------
-        coefficients : ndarray of shape (n_rows,)
-            One coefficient per data row.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            The product, in `dtype` or float64.
         """
 
 

@@ -88,20 +88,7 @@ class SharedKernel:
         self._last: tuple[Any, np.ndarray | None] = (None, None)
 
     def __call__(self, left: Any, right: Any) -> np.ndarray:
-        """Return the kernel values between two blocks of rows.
-
-        Parameters
-        ----------
-        left : array or sparse matrix of shape (n_left, n_features)
-            Some rows.
-        right : array or sparse matrix of shape (n_right, n_features)
-            Other rows.
-
-        Returns
-        -------
-        values : ndarray of shape (n_left, n_right)
-            The kernel values.
-        """
+        """Return the kernel values between two blocks of rows, (n_left, n_right)."""
         values = self._matrix()
         of_right = self._places(right)
         of_left = of_right if left is right else self._places(left)

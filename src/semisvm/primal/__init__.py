@@ -18,12 +18,11 @@ import numpy as np
 
 from semisvm.dual import Status
 from semisvm.kernels.threads import limited_threads
-from semisvm.primal.dask_rows import DaskRows
 from semisvm.primal.files import FileRows
 from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution
 from semisvm.primal.rows import MemoryRows
 
-__all__ = ["DaskRows", "FileRows"]
+__all__ = ["FileRows"]
 
 FEW_WIDE_ROWS = 1_000  # sparse or wide: Newton's method solves the systems of so many exactly
 FEW_DIGITS = 1e-4
@@ -66,40 +65,12 @@ def solve_primal(
     time_limit: float | None = None,
     callback: Callable[[int, float], bool] | None = None,
 ) -> PrimalSolution:
-    """Minimize a primal problem until its duality gap is at most `tol` times the objective.
+    """Minimize a primal problem until its duality gap is at most `tol` times the objective, from
+    the solution of an earlier problem on the same rows.
 
-    Ctrl-C ends the solve too: the best point so far is returned with status "interrupted".
+    `max_iter` counts Newton steps, or epochs of dual coordinate descent. Ctrl-C ends the solve too:
+    the best point so far is returned with status "interrupted".
 
-    Parameters
-    ----------
-    problem : PrimalProblem
-        The problem.
-    start : PrimalSolution, default=None
-        The solution of an earlier problem on the same rows to start from.
-    tol : float, default=1e-3
-        The gap to reach: (objective - bound) / objective.
-    max_iter : int, default=None
-        Most Newton steps, or epochs of dual coordinate descent; no limit by default.
-    time_limit : float, default=None
-        Most seconds to take; no limit by default.
-    callback : callable, default=None
-        Called as callback(n_iter, gap) in every step; if it returns true, the solve ends.
-
-    Returns
-    -------
-    PrimalSolution
-        The best point found, with its certified gap.
-
-    See Also
-    --------
-    semisvm.dual.solve : The dual form, for kernels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.primal import solve_primal
-    >>> from semisvm.primal.problem import GivenPrices, PrimalProblem
-    >>> from semisvm.primal.rows import MemoryRows
     >>> X, sign = np.array([[-1.0], [1.0], [2.0]]), np.array([-1.0, 1.0, 1.0])
     >>> prices = GivenPrices.of_signs(sign, np.ones(3))
     >>> found = solve_primal(PrimalProblem(MemoryRows(X), prices), tol=1e-6)

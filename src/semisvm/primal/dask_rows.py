@@ -47,27 +47,9 @@ def is_streamed(X: Any) -> bool:
 class DaskRows(Rows):
     """Rows of a Dask array or data frame, on the workers of the current client.
 
-    Without a client the tasks run in the threads of this process.
-
-    Parameters
-    ----------
-    X : dask array or data frame of shape (n_rows, n_features)
-        The rows; the blocks may be dense or CSR. Partitions of unknown length are counted first.
-    codes : {dask array or series, ndarray} of int of shape (n_rows,), default=None
-        Class codes, -1 for none.
-    weight : {dask array or series, ndarray} of shape (n_rows,), default=None
-        How many rows each row counts for.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import numpy as np
-    >>> from semisvm.primal import DaskRows
-    >>> rows = DaskRows(da.ones((100, 3), chunks=(40, 3)))
-    >>> rows.n_rows, rows.n_features
-    (100, 3)
-    >>> rows.sum_over(lambda part: part.X.sum(axis=0))
-    array([100., 100., 100.])
+    Blocks may be dense or CSR; partitions of unknown length are counted first. `codes`, -1 for
+    none, and `weight` are Dask's too, or arrays. Without a client the tasks run in the threads of
+    this process.
     """
 
     def __init__(self, X: Any, codes: Any = None, weight: Any = None):

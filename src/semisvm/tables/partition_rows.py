@@ -31,8 +31,8 @@ from semisvm.columns.table import Columns, Schema
 from semisvm.errors import DataError, counted, fault, shorten
 from semisvm.labels import encode
 from semisvm.matrices import as_dense, stack_rows
-from semisvm.primal import DaskRows, FileRows
-from semisvm.primal.dask_rows import FAN_IN, compute_on_cluster
+from semisvm.primal import FileRows
+from semisvm.primal.dask_rows import FAN_IN, DaskRows, compute_on_cluster
 from semisvm.primal.files import CsrScratchRows, ScratchWriter
 from semisvm.primal.rows import Rows
 from semisvm.tables.classes import Classes, label_texts, labels_of
