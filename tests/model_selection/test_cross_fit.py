@@ -138,9 +138,8 @@ def test_use_1_and_2_a_splitter_and_an_estimator(rows):
     by_hand = np.full(len(y), np.nan)
     for train, test in folds:
         by_hand[test] = clone(estimator).fit(X[train], y[train]).decision_function(X[test])
-    assert_array_equal(found.scores, by_hand)
+    assert_array_equal(found, by_hand)
     assert told[-1] == "fold 4 of 4"
-    assert (found.n_fits, found.is_complete) == (4, True)
     cv = SemiSupervisedKFold(4, shuffle=True, random_state=0)
     assert_array_equal(cross_fit_scores(estimator, X, y, cv=cv), by_hand)
 
@@ -162,41 +161,31 @@ def test_use_3_the_guard_hides_labels_and_compares_costs(rows):
 
     found = cross_fit(folds, fit_and_score, len(y))
     labeled = y >= 0
-    scores = found.scores[labeled]
+    scores = found[labeled]
     verdict = guard(
         np.stack([np.zeros(len(scores)), scores], axis=1),
         y[labeled],
         np.array([[0.0, 1.0], [4.0, 0.0]]),
         np.bincount(y[labeled]) / labeled.sum(),
     )
-    assert model.guard_["n_fits"] == found.n_fits == 20
+    assert model.guard_["n_fits"] == len(folds) == 20
     assert model.guard_["own_cost"] == pytest.approx(verdict.own_cost, abs=1e-12)
     assert model.guard_["best_cut_cost"] == pytest.approx(verdict.best_cut_cost, abs=1e-12)
 
 
-def test_use_4_a_search_scores_several_settings_at_once_and_keeps_what_is_complete(rows):
-    """One column per C; a number of clusters is one cross-fit, and a fit that was ended early
-    ends the search.
-    """
+def test_use_4_a_search_scores_several_settings_at_once(rows):
+    """One column per C."""
     X, y, _ = rows
     values = (0.1, 1.0, 10.0)
     folds = list_folds(assign_folds(hide_single_rows(y), 5, rng=np.random.RandomState(0))[0])
-    fits = itertools.count()
 
-    def predictions_by(gamma, last_fit):
-        def fit_and_score(train, test):
-            if next(fits) == last_fit:
-                return None
-            train = train[y[train] >= 0]
-            return np.stack(
-                [SVC(C=C, gamma=gamma).fit(X[train], y[train]).predict(X[test]) for C in values],
-                axis=1,
-            )
+    def fit_and_score(train, test):
+        train = train[y[train] >= 0]
+        return np.stack(
+            [SVC(C=C, gamma=0.1).fit(X[train], y[train]).predict(X[test]) for C in values], axis=1
+        )
 
-        return fit_and_score
-
-    whole = cross_fit(folds, predictions_by(0.1, None), len(y))
-    n_right = (whole.scores == y[:, None])[y >= 0].sum(axis=0)
+    n_right = (cross_fit(folds, fit_and_score, len(y)) == y[:, None])[y >= 0].sum(axis=0)
     by_hand = np.zeros(3, dtype=int)
     for train, test in folds:
         train = train[y[train] >= 0]
@@ -205,11 +194,6 @@ def test_use_4_a_search_scores_several_settings_at_once_and_keeps_what_is_comple
             for C in values
         ]
     assert_array_equal(n_right, by_hand)
-
-    cut_short = cross_fit(folds, predictions_by(1.0, 7), len(y))
-    assert (cut_short.n_fits, cut_short.is_complete) == (2, False)
-    tested = np.concatenate([test for _, test in folds[:2]])
-    assert set(np.flatnonzero(~np.isnan(cut_short.scores[:, 0]))) == set(tested)
 
 
 def test_use_5_machines_of_several_draws_trained_in_one_batch(rows):
@@ -234,25 +218,12 @@ def test_use_5_machines_of_several_draws_trained_in_one_batch(rows):
             for train, _ in folds
         ]
         batch = [of_all_rows[test] for of_all_rows, (_, test) in zip(values, folds, strict=True)]
-        scores[draw] = collect_scores(folds, batch, len(sign)).scores
+        scores[draw] = collect_scores(folds, batch, len(sign))
     assert_array_equal(model.calibration_sign_[1], sign)
     assert_allclose(model.calibration_scores_[1], scores.mean(axis=0), atol=1e-5)
 
 
 FOLDS = [(np.array([1, 2]), np.array([0])), (np.array([0, 2]), np.array([1]))]
-
-
-def test_a_fold_that_was_ended_early_ends_the_cross_fit_and_the_result_says_so():
-    tried = []
-
-    def fit_and_score(train, test):
-        tried.append(test)
-        return
-
-    found = cross_fit(FOLDS, fit_and_score, 3)
-    assert len(tried) == 1
-    assert (found.n_fits, found.is_complete) == (0, False)
-    assert np.isnan(found.scores).all()
 
 
 def test_an_estimator_that_ended_on_ctrl_c_ends_cross_fit_scores(rows):

@@ -1,7 +1,7 @@
 """Model selection where some rows have no label: they may train, and they are never tested."""
 
 from semisvm.model_selection.calibration import SemiSupervisedCalibratedClassifierCV
-from semisvm.model_selection.cross_fit import OutOfFoldScores, cross_fit_scores
+from semisvm.model_selection.cross_fit import cross_fit_scores
 from semisvm.model_selection.fair_sample import FairSampleCheck, check_fair_sample
 from semisvm.model_selection.parts import Split, hide, split
 from semisvm.model_selection.scoring import pu_auc
@@ -14,7 +14,6 @@ from semisvm.model_selection.splitters import (
 
 __all__ = [
     "FairSampleCheck",
-    "OutOfFoldScores",
     "PositiveUnlabeledKFold",
     "SemiSupervisedCalibratedClassifierCV",
     "SemiSupervisedGroupKFold",

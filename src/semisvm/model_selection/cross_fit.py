@@ -24,7 +24,6 @@ never tested.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,26 +32,6 @@ from sklearn.base import clone
 from semisvm.sklearn_private import num_samples, safe_split
 
 TrainTest = tuple[np.ndarray, np.ndarray]
-
-
-@dataclass(frozen=True)
-class OutOfFoldScores:
-    """What came of a cross-fit.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_rows,) or (n_rows, k)
-        The score of each tested row, NaN on all other rows.
-    n_fits : int
-        How many folds were fitted to the end.
-    is_complete : bool
-        Whether all folds were. Where it is False, a fold was interrupted or reached a limit, no
-        later fold was tried, and the scores of the missing folds are NaN.
-    """
-
-    scores: np.ndarray
-    n_fits: int
-    is_complete: bool
 
 
 def assign_folds(
@@ -124,55 +103,41 @@ def cross_fit(
     folds: Iterable[TrainTest],
     fit_and_score: Callable[[np.ndarray, np.ndarray], Any],
     n_rows: int,
-) -> OutOfFoldScores:
-    """Fit once per fold and collect the scores of the rows held out.
+) -> np.ndarray:
+    """Fit once per fold and collect the scores of the rows held out, (n_rows,) or (n_rows, k).
 
     `fit_and_score` takes `train` and `test` and returns the scores of `test`, (len(test),) or
-    (len(test), k). It returns None where the fit was ended early; no later fold is tried then. No
-    row may be tested twice.
+    (len(test), k). No row may be tested twice.
 
     >>> values = np.array([1.0, 2.0, 3.0, 10.0])
     >>> folds = list_folds(np.array([0, 1, 0, -1]))
     >>> def mean_of_others(train, test):
     ...     return np.full(len(test), values[train].mean())
-    >>> cross_fit(folds, mean_of_others, n_rows=4).scores
+    >>> cross_fit(folds, mean_of_others, n_rows=4)
     array([6.        , 4.66666667, 6.        ,        nan])
     """
     folds = list(folds)
-    scores_of_folds = (fit_and_score(train, test) for train, test in folds)
-    return collect_scores(folds, scores_of_folds, n_rows)
+    _check_tested_once(folds)
+    return collect_scores(folds, (fit_and_score(*fold) for fold in folds), n_rows)
 
 
 def collect_scores(
-    folds: Sequence[TrainTest],
-    scores_of_folds: Iterable[Any],
-    n_rows: int,
-) -> OutOfFoldScores:
-    """Put the scores of the folds in the places of their rows; None: this fold was ended early.
-
-    For callers that train all folds in one batch. `cross_fit` hands it a generator, so that a fold
-    is fitted when its scores are asked for.
+    folds: Sequence[TrainTest], scores_of_folds: Iterable[Any], n_rows: int
+) -> np.ndarray:
+    """Put the scores of the folds in the places of their rows: for callers that train all folds in
+    one batch.
     """
-    _check_tested_once(folds)
     scores: np.ndarray | None = None
-    n_fits = 0
-    remaining = iter(scores_of_folds)
-    for _, test in folds:
-        found = next(remaining, None)
-        if found is None:
-            break
+    for number, ((_, test), found) in enumerate(zip(folds, scores_of_folds, strict=True)):
         found = np.asarray(found)
         if len(found) != len(test):
             raise ValueError(
-                f"Fold {n_fits} tests {len(test)} rows, but {len(found)} scores came back."
+                f"Fold {number} tests {len(test)} rows, but {len(found)} scores came back."
             )
         if scores is None:
             scores = np.full((n_rows, *found.shape[1:]), np.nan)
         scores[test] = found
-        n_fits += 1
-    if scores is None:
-        scores = np.full(n_rows, np.nan)
-    return OutOfFoldScores(scores, n_fits, is_complete=n_fits == len(folds))
+    return np.full(n_rows, np.nan) if scores is None else scores
 
 
 def _check_tested_once(folds: Sequence[TrainTest], made_by: str = "This split") -> None:
@@ -256,7 +221,7 @@ def cross_fit_scores(
             )
         return getattr(fitted, method)(safe_split(fitted, X, None, test, train)[0])
 
-    return cross_fit(folds, fit_and_score, num_samples(X)).scores
+    return cross_fit(folds, fit_and_score, num_samples(X))
 
 
 def _fit_clone(estimator: Any, X: Any, y: Any, train: np.ndarray, sample_weight: Any) -> Any:

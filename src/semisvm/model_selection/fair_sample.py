@@ -271,7 +271,7 @@ def random_fold_scores(
         (train, np.concatenate([test, others[fold_of == k]]))
         for k, (train, test) in enumerate(folds)
     ]
-    return cross_fit(parts, fit_and_score, n_rows).scores
+    return cross_fit(parts, fit_and_score, n_rows)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a variance that is not finite is no variance

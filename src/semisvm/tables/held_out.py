@@ -135,7 +135,7 @@ def try_method(
         complaints.extend(fit_quietly(fold, part, labels[train], tell, what, measures[train]))
         return score_rows(fold, take_rows(X, test))
 
-    scores = cross_fit(training.folds, fit_and_score, len(labels)).scores[training.tested]
+    scores = cross_fit(training.folds, fit_and_score, len(labels))[training.tested]
     return make_trial(method, scores, settings, training, time.perf_counter() - began, complaints)
 
 

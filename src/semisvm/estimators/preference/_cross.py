@@ -306,7 +306,7 @@ class CrossFitted:
             values_of_fold = iter(values)
             for splits in self.splits:
                 held_out = [next(values_of_fold)[test] for _, test in splits]
-                draws.append(collect_scores(splits, held_out, len(self.sign)).scores[self.labeled])
+                draws.append(collect_scores(splits, held_out, len(self.sign))[self.labeled])
             copies = self.copies.result()
             is_positive = self.label_sign > 0
             worth = np.mean(
