@@ -153,7 +153,6 @@ def make_comparison(sign=1):
         MethodResult(
             name=name,
             merit=Estimate(sign * mean, sign * mean - 0.04, sign * mean + 0.04),
-            standard_error=0.02,
             difference=Estimate(mean - 0.91, mean - 0.95, mean - 0.88),
             reaches_target=name != "cluster",
             seconds=0.4,

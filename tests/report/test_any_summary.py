@@ -96,7 +96,6 @@ def summaries(draw):
         MethodResult,
         name=texts,
         merit=estimates,
-        standard_error=floats,
         difference=estimates,
         reaches_target=st.booleans(),
         seconds=st.floats(0, 1e6),

@@ -56,7 +56,7 @@ def summary():
             "cost",
             (
                 MethodResult(
-                    "supervised", Estimate(-1, -2, 0), 0.1, Estimate(0, -1, 1), True, 0.2, ("slow",)
+                    "supervised", Estimate(-1, -2, 0), Estimate(0, -1, 1), True, 0.2, ("slow",)
                 ),
             ),
             {"mixture": "knows no costs"},

@@ -286,9 +286,11 @@ def info_command(screen: Screen, warm: bool) -> None:
     """Print versions, threads, memory and GPU, for a bug report."""
     from semisvm.kernels.threads import n_threads
     from semisvm.memory import free_bytes
+    from semisvm.tables.summary import installed_versions
 
     values = {"python": platform.python_version(), "system": platform.platform()}
-    values |= {name: _version(name) for name in REPORTED.split()}
+    packages = REPORTED.split()
+    values |= dict.fromkeys(packages, "not installed") | installed_versions(packages)
     values |= {
         "threads": str(n_threads()),
         "free memory": f"{free_bytes() / 1e9:.1f} GB",
@@ -302,15 +304,6 @@ def info_command(screen: Screen, warm: bool) -> None:
         values |= {f"  {name}": f"{seconds:.2f} s" for name, seconds in took.items()}
     width = max(14, *(len(name) + 2 for name in values))
     screen.show(values, *(f"{name:<{width}}{value}" for name, value in values.items()))
-
-
-def _version(name: str) -> str:
-    import importlib.metadata
-
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"
 
 
 def _gpu() -> str:

@@ -204,10 +204,10 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
 
     _show_table(console, *comparison_table(comparison))
     for sentence in left_out_of(comparison):
-        console.print(f"- {escape(sentence)}")
+        console.print(f"- {escape(with_flags(sentence))}")
     for method in comparison.methods:
         for complaint in method.complaints:
-            console.print(f"- {method.name}: {escape(complaint)}")
+            console.print(f"- {method.name}: {escape(with_flags(complaint))}")
     console.print(f"[bold]Verdict[/]: {escape(comparison.verdict)}")
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,8 +109,10 @@ def seems_empty(label: str) -> bool:
     return _canonical(label).lower() in SEEM_EMPTY
 
 
-def one_spelling(counts: Counter[str], path: Path, column: str, spelling: str) -> dict[str, str]:
-    """Return what labels are replaced by where case and spaces are the "same", or not "exact"."""
+def _in_one_spelling(counts: Counter[str], path: Path, column: str, spelling: str) -> Counter[str]:
+    """Return the labels with one spelling each, the most frequent one, where case and spaces are
+    the "same"; with "ask", a fault where that would change a label.
+    """
     if spelling not in ("ask", "same", "exact"):
         raise DataError(f"`spelling` is one of ask, same and exact; got {spelling!r}.")
     alike: dict[str, list[str]] = {}
@@ -118,7 +120,7 @@ def one_spelling(counts: Counter[str], path: Path, column: str, spelling: str) -
         alike.setdefault(_folded(text), []).append(text)
     doubtful = [names for names in alike.values() if len(names) > 1]
     if not doubtful or spelling == "exact":
-        return {}
+        return counts
     if spelling == "ask":
         seen = "; ".join(
             " and ".join(f"{name!r} ({counted(counts[name], 'row')})" for name in names)
@@ -130,27 +132,31 @@ def one_spelling(counts: Counter[str], path: Path, column: str, spelling: str) -
             " classes"
         )
         raise fault(path, reason, remedy)
-    return {name: names[0] for names in doubtful for name in names}
+    same = {name: names[0] for names in doubtful for name in names}
+    merged: Counter[str] = Counter()
+    for text, n in counts.items():
+        merged[same.get(text, text)] += n
+    return merged
 
 
 def settle_classes(
-    texts: list[str] | Counter[str],
+    counts: Counter[str],
     path: Path,
     column: str,
     *,
+    spelling: str = "ask",
     positive: str | None = None,
     mark: str | None = None,
-    may_be_one_class: bool = False,
-    at_random: Sequence[str] = (),
+    at_random: Iterable[str] = (),
 ) -> Classes:
     """Find the classes among the labels, or say why the column can't be a target.
 
-    `texts` are the labels of all rows, or how many rows have each of them ("": none). Where
-    `may_be_one_class` and some rows are unlabeled, one label is enough if `positive` names it:
-    "fraud" gives "not fraud" and "fraud". `at_random` are the labels of the rows that were drawn at
-    random, where some were not: they say which class is the rarer one.
+    `counts` says how many rows have each label ("": none). Where some rows are unlabeled, one label
+    is enough if `positive` names it: "fraud" gives "not fraud" and "fraud". `at_random` are the
+    labels of the rows that were drawn at random, where some were not: they say which class is the
+    rarer one.
     """
-    counts = Counter(texts)
+    counts = _in_one_spelling(counts, path, column, spelling)
     n_rows = counts.total()
     n_labels = n_rows - counts[""]
     labels = [text for text in counts if text]
@@ -164,7 +170,7 @@ def settle_classes(
         reason = f"{where} has no label: all {n_rows:,} cells are empty{marked}"
         raise fault(path, reason, "Label some rows of each class")
     _refuse_likely_marks(names, counts, path, where, mark)
-    may_be_one_class &= n_labels < n_rows
+    may_be_one_class = n_labels < n_rows
     if len(names) == 1 and may_be_one_class and positive is not None:
         return Classes(
             (f"not {names[0]}", *_with_positive_last(names, positive, path)), are_numbers
@@ -187,11 +193,8 @@ def settle_classes(
         raise fault(path, reason, remedy)
     if positive is None and len(names) == 2:
         drawn = Counter(filter(None, at_random)) or Counter({text: counts[text] for text in labels})
-        n_first = sum(
-            n
-            for text, n in drawn.items()
-            if (_canonical(text) if are_numbers else text) == names[0]
-        )
+        codes = Classes(tuple(names), are_numbers).codes_of(list(drawn))
+        n_first = sum(n for n, code in zip(drawn.values(), codes, strict=True) if code == 0)
         # The rarer class; of two that are about as frequent the second, so that a few labels more
         # do not change it.
         positive = names[0] if n_first < CLEARLY_RARER * drawn.total() else names[1]

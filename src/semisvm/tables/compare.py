@@ -78,7 +78,6 @@ def judge_trials(
         MethodResult(
             trial.name,
             trial.merit.estimate(),
-            trial.merit.error,
             trial.merit.minus(baseline.merit),
             trial.reaches,
             trial.seconds,

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ import numpy as np
 
 from semisvm.errors import DataError, RowsLostError, counted
 from semisvm.estimators import Method, find_method
-from semisvm.tables.classes import one_spelling, settle_classes
+from semisvm.tables.classes import settle_classes
 from semisvm.tables.fit import AUTO, Stages, fit_model
 from semisvm.tables.folders import (
     LABEL,
@@ -117,21 +118,17 @@ def read_folder(
     survey: Survey = workers.gather(
         survey_file, files, plan, tell=tell, what="Looking through the files"
     )
-    same = one_spelling(survey.labels, path, target, spelling)
-    labels = Counter({"": survey.n_rows.total() - survey.n_labeled})
-    for text, n in survey.labels.items():
-        labels[same.get(text, text)] += n
     frame = with_kinds(survey.sample, kinds)
-    texts = [same.get(text, text) for text in frame[LABEL]]
+    texts = frame[LABEL].tolist()
     ways, at_random = find_ways(path, frame, may_say, must_be=drawn is not None)
     classes = settle_classes(
-        labels,
+        survey.labels + Counter({"": survey.n_rows.total() - survey.n_labeled}),
         path,
         target,
+        spelling=spelling,
         positive=positive,
         mark=unlabeled,
-        may_be_one_class=True,
-        at_random=() if at_random is None else np.array(texts)[at_random].tolist(),
+        at_random=() if at_random is None else compress(texts, at_random),
     )
     features = [name for name in names if name != ways]
     # a column called "drawn" that says something else is a feature, and needed in every file
@@ -144,8 +141,7 @@ def read_folder(
         )
     codes = classes.codes_of(texts)
     notes = [] if at_random is None else say_chosen(codes, at_random, survey.n_labeled)
-    del labels[""]
-    codes_of_labels = classes.codes_of(list(labels))
+    codes_of_labels = classes.codes_of(list(survey.labels))
     heights = [survey.n_rows[file.name] for file in files]
     return FolderTraining(
         name=printable_name(path.resolve()),
@@ -155,10 +151,10 @@ def read_folder(
         classes=classes,
         at_random=at_random,
         **about | {"notes": notes + about["notes"]},
-        counts=np.bincount(codes_of_labels, list(labels.values()), len(classes.names)),
+        counts=np.bincount(codes_of_labels, list(survey.labels.values()), len(classes.names)),
         n_rows=sum(heights),
         tries_views=False,  # the standard view keeps passes short
-        pool=Pool(files, heights, classes, target, unlabeled, same),
+        pool=Pool(files, heights, classes, target, unlabeled),
         workers=workers,
     )
 

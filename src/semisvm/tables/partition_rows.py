@@ -192,16 +192,13 @@ def stays_sparse(encoder: TableEncoder) -> bool:
 
 @dataclass(frozen=True)
 class Pool:
-    """All rows of a folder, file by file, on any machine: files with their numbers of rows, and
-    what some labels are to be replaced by.
-    """
+    """All rows of a folder, file by file, on any machine: files with their numbers of rows."""
 
     files: list[Path]
     heights: list[int]
     classes: Classes
     target: str
     unlabeled: str | None
-    same: dict[str, str]
 
     def rows(
         self,
@@ -252,7 +249,7 @@ class Pool:
     def _codes_in(self, frame: Any) -> np.ndarray:
         """Return the class code of each row, -1 where it has no label."""
         texts = texts_of_labels(frame, self.target, self.unlabeled)
-        return self.classes.codes_of([self.same.get(text, text) for text in texts]).astype(np.int8)
+        return self.classes.codes_of(texts).astype(np.int8)
 
     def _rows_on_cluster(self, encoder: TableEncoder) -> DaskRows:
         import dask.array as da

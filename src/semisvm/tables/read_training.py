@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from semisvm.columns.cells import TRUTH_WORDS, CellError, Type, text_type
 from semisvm.columns.kinds import parse_types
 from semisvm.columns.table import Columns, read_table
 from semisvm.errors import DataError, counted, fault
-from semisvm.tables.classes import label_texts, one_spelling, settle_classes, unmark
+from semisvm.tables.classes import label_texts, settle_classes, unmark
 from semisvm.tables.folders import join_frames
 from semisvm.tables.read import RowReader, open_rows
 from semisvm.tables.training import DRAWN_COLUMNS, Training, find_ways, say_chosen
@@ -78,16 +78,14 @@ def read_training(
     frame = _with_one_truth(join_frames(frames))
     at_random = np.concatenate(masks)
     texts = unmark(list(chain(*all_texts)), unlabeled)
-    same = one_spelling(Counter(texts), first.path, target, spelling)
-    texts = [same.get(text, text) for text in texts]
     classes = settle_classes(
-        texts,
+        Counter(texts),
         first.path,
         target,
+        spelling=spelling,
         positive=positive,
         mark=unlabeled,
-        may_be_one_class=True,
-        at_random=np.array(texts, dtype=object)[at_random].tolist(),
+        at_random=compress(texts, at_random),
     )
     codes = classes.codes_of(texts)
     features = frame.drop(columns=list(drop), errors="ignore")

@@ -14,7 +14,7 @@ import json
 import math
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
@@ -125,7 +125,6 @@ class MethodResult:
 
     name: str
     merit: Estimate
-    standard_error: float
     difference: Estimate
     reaches_target: bool
     seconds: float
@@ -384,10 +383,10 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def installed_versions() -> dict[str, str]:
-    """Return the versions of the installed packages that a fit depends on."""
+def installed_versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Return the versions of those packages that are installed."""
     versions = {}
-    for name in PACKAGES:
+    for name in packages:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions[name] = importlib.metadata.version(name)
     return versions
