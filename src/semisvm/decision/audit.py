@@ -73,8 +73,6 @@ def make_audit(
     sign: ArrayLike,
     point: OperatingPoint | None,
     level: Evidence | str,
-    *,
-    sets_threshold: bool = True,
 ) -> Audit:
     """Return the steps of an audit: one operating point each.
 
@@ -82,7 +80,6 @@ def make_audit(
     sign            (n,) their true classes, +1 or -1
     point           that of the final model; None if it does not use the unlabeled rows
     level           where the supervised scores come from
-    sets_threshold  whether a threshold is chosen; if not, there is no step for it
 
     Examples
     --------
@@ -96,9 +93,10 @@ def make_audit(
     supervised + threshold: F1 1.00
     with unlabeled: F1 1.00
     """
-    audit = {SUPERVISED: measure(supervised, sign, 0.0, target=target, level=level)}
-    if sets_threshold:
-        audit[SUPERVISED_THRESHOLD] = choose(supervised, sign, target, level=level)
+    audit = {
+        SUPERVISED: measure(supervised, sign, 0.0, target=target, level=level),
+        SUPERVISED_THRESHOLD: choose(supervised, sign, target, level=level),
+    }
     if point is not None:
         audit[WITH_UNLABELED] = point
     return audit

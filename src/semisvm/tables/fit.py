@@ -28,7 +28,13 @@ import numpy as np
 
 from semisvm.campaign.record import first_price
 from semisvm.decision import Evidence, OperatingPoint
-from semisvm.decision.audit import Audit, changed_by_unlabeled
+from semisvm.decision.audit import (
+    SUPERVISED,
+    SUPERVISED_THRESHOLD,
+    WITH_UNLABELED,
+    Audit,
+    changed_by_unlabeled,
+)
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import DataError, counted
 from semisvm.estimators import Method, find_method
@@ -71,7 +77,14 @@ from semisvm.tables.methods import (
     with_usual_kernel,
 )
 from semisvm.tables.model import Model
-from semisvm.tables.operating import at_the_line, audit_steps, chance_kept, scores_per_class
+from semisvm.tables.operating import (
+    at_the_line,
+    chance_kept,
+    moves_threshold,
+    place_thresholds,
+    scores_per_class,
+    target_from,
+)
 from semisvm.tables.sentences import (
     ABOVE,
     CAMPAIGN_PRICE,
@@ -497,26 +510,17 @@ def _held_out_results(
     """Return the results of thresholds that are set on out-of-fold scores."""
     classes = training.classes.names
     codes = training.codes[training.measures]
-    audits = audit_steps(
-        baseline.scores,
-        codes,
-        trial.points,
-        settings,
-        classes,
-        uses_unlabeled=trial.name != BASELINE,
-    )
+    at_zero = place_thresholds(baseline.scores, codes, settings, classes, may_move=False)
+    moves = moves_threshold(target_from(settings, classes), classes)
     columns = lead_per_class(pool)
-    return [
-        ClassResult(
-            name,
-            trial.points[name],
-            audits[name],
-            scores_beyond(scores, threshold),
-            sign,
-            scores_beyond(columns[:, k], threshold),
-        )
-        for k, (name, scores, sign) in enumerate(scores_per_class(trial.scores, codes, classes))
-    ]
+    results = []
+    for k, (name, scores, sign) in enumerate(scores_per_class(trial.scores, codes, classes)):
+        audit = {SUPERVISED: at_zero[name]}
+        audit |= {SUPERVISED_THRESHOLD: baseline.points[name]} if moves else {}
+        audit |= {WITH_UNLABELED: trial.points[name]} if trial is not baseline else {}
+        labeled, unlabeled = (scores_beyond(part, threshold) for part in (scores, columns[:, k]))
+        results.append(ClassResult(name, trial.points[name], audit, labeled, sign, unlabeled))
+    return results
 
 
 def _say_form(method: Method, estimator: Any, training: Training, X: Any) -> list[str]:

@@ -31,7 +31,6 @@ from dataclasses import replace
 import numpy as np
 
 from semisvm.decision import Counts, Evidence, OperatingPoint, Target, choose, measure
-from semisvm.decision.audit import Audit, make_audit
 from semisvm.decision.checks import cost_matrix
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.decision.target import OTHER_RATE
@@ -58,6 +57,11 @@ def pair_of_costs(costs: object, classes: tuple[str, ...]) -> tuple[float, float
     return float(matrix[1, 0]), float(matrix[0, 1])
 
 
+def moves_threshold(target: Target, classes: tuple[str, ...]) -> bool:
+    """Whether a threshold is chosen: not with costs, which the estimator was trained with."""
+    return len(classes) == 2 and (target.is_constrained or target.costs is None)
+
+
 def place_thresholds(
     scores: np.ndarray,
     codes: np.ndarray,
@@ -68,7 +72,7 @@ def place_thresholds(
 ) -> dict[str, OperatingPoint]:
     """Return the operating point per class (of two: of the second) from out-of-fold scores."""
     target = target_from(settings, classes)
-    if len(classes) == 2 and may_move and (target.is_constrained or target.costs is None):
+    if may_move and moves_threshold(target, classes):
         sign = np.where(codes == 1, 1, -1)
         if target.is_constrained:
             return {classes[1]: choose(scores, sign, target, level=Evidence.CROSS_FITTED)}
@@ -81,29 +85,6 @@ def place_thresholds(
         name: measure(class_scores, sign, 0.0, target=target, level=Evidence.CROSS_FITTED)
         for name, class_scores, sign in scores_per_class(scores, codes, classes)
     }
-
-
-def audit_steps(
-    supervised: np.ndarray,
-    codes: np.ndarray,
-    points: dict[str, OperatingPoint],
-    settings: Settings,
-    classes: tuple[str, ...],
-    *,
-    uses_unlabeled: bool = True,
-) -> dict[str, Audit]:
-    """Return per class what the labels give, then the threshold, then the unlabeled rows."""
-    target = target_from(settings, classes)
-    audits: dict[str, Audit] = {}
-    moved = place_thresholds(supervised, codes, settings, classes)
-    for name, scores, sign in scores_per_class(supervised, codes, classes):
-        last = points[name] if uses_unlabeled else None
-        steps = make_audit(target, scores, sign, last, Evidence.CROSS_FITTED, sets_threshold=False)
-        if len(classes) == 2 and (target.is_constrained or target.costs is None):
-            first, *rest = steps.items()
-            steps = dict([first, ("supervised + threshold", moved[name]), *rest])
-        audits[name] = steps
-    return audits
 
 
 def scores_per_class(
