@@ -4,10 +4,11 @@ claimed.
 
 import math
 import re
+from dataclasses import replace
 
 import pytest
 
-from semisvm.decision import Target
+from semisvm.decision import Target, measure
 from semisvm.decision.operating_point import judge_without_negatives
 from semisvm.decision.without_negatives import AcceptedCounts
 from semisvm.report import render_page
@@ -28,7 +29,7 @@ def summary_of(point):
         scores={
             "fraud": ScoreSample((0.5, 1.0, 2.0), (1, 1, 1), "cross-fitted", (-1.0, 0.0, 1.0), 3)
         },
-        positives_only=point,
+        operating_points={"fraud": point},
     )
 
 
@@ -49,6 +50,18 @@ def test_the_assumption_and_its_check_come_first_and_no_precision_is_claimed(lev
     shown = [figure.label for figure in figures(point, "fraud")]
     assert shown == ["Recall", "Accepted", "Lift", "Prior"]
     assert "none of these lines is a measurement" in text
+
+
+def test_a_certificate_by_sampling_takes_the_place_of_what_positives_alone_show():
+    """`semisvm certify apply` draws rows at random, so that it knows more."""
+    alone = judge_without_negatives(0.2, COUNTS, Target(min_recall=0.8), prior_bound=0.2)
+    sampled = measure([2.0, 1.0, -1.0], [1, 1, -1], target=Target(min_precision=0.5))
+    summary = replace(summary_of(alone), operating_points={"fraud": sampled})
+    for page, is_alone in ((render_page(summary_of(alone)), True), (render_page(summary), False)):
+        text = text_of(page)
+        assert ("t be measured" in text) == is_alone
+        assert (ASSUMED in text) == is_alone
+        assert ("Precision at least 0.5" in text or "precision at least 0.5" in text) != is_alone
 
 
 def test_precision_is_listed_by_prior_up_to_the_bound_and_claimed_for_a_prior_that_was_given():

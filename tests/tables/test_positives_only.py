@@ -38,7 +38,7 @@ def test_one_label_and_empty_cells_go_to_the_method_for_them(table, tmp_path):
     assert summary.method.name == "positive-unlabeled"
     assert summary.method.why.startswith("All labels of 'kind' are 'fraud'")
     assert summary.classes == ("not fraud", "fraud")
-    assert summary.operating_points == {}
+    assert list(summary.operating_points) == ["fraud"]
     assert summary.positives_only == fitted.estimator.operating_point_
     assert summary.notes[0].startswith(
         "All of this assumes that the labeled positives are a random sample"

@@ -171,7 +171,7 @@ def show_details(console: Console, summary: FitSummary) -> None:
     said = ""
     advice = ""
     for name, point in summary.operating_points.items():
-        if not point.target.is_constrained:
+        if not point.target.is_constrained or point is summary.positives_only:
             continue
         words = verdict(point)
         label = "" if summary.positive else f"{escape(name)}: "

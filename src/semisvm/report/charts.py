@@ -63,7 +63,7 @@ def describe_answers(summary: FitSummary) -> list[dict[str, Any]]:
 
 
 def _answer(key: str, name: str, summary: FitSummary) -> dict[str, Any]:
-    point = summary.positives_only or summary.operating_points.get(name)
+    point = summary.operating_points.get(name)
     sample = summary.scores.get(name, ScoreSample())
     target = Target()
     chosen = None

@@ -188,12 +188,9 @@ def evaluate_file(
 
 def _targets(model: Any) -> dict[str, Target]:
     """What was asked of each class; without labels of negatives that is a recall, or nothing."""
+    points = getattr(model, "operating_points_", None) or {}
     if isinstance(model, Model):
-        points = dict(model.summary.operating_points)
-        if model.summary.positives_only is not None:
-            points[model.classes.names[1]] = model.summary.positives_only
-    else:
-        points = getattr(model, "operating_points_", None) or {}
+        points = model.summary.operating_points
     return {
         str(name): point.target
         if point.positive_unlabeled is None

@@ -345,8 +345,8 @@ class Stages:
         of_positives = scores[(training.codes >= 0) & np.isfinite(scores)]
         sign = np.ones(len(of_positives))
         sample = sample_scores(of_positives, sign, point.level, pool, training.n_unlabeled)
-        about = {"positives_only": point, "scores": {training.classes.names[1]: sample}}
-        return Measured(0.0, None, about)
+        name = training.classes.names[1]
+        return Measured(0.0, None, {"operating_points": {name: point}, "scores": {name: sample}})
 
 
 @with_limited_threads

@@ -311,7 +311,6 @@ def _search(
         kernel=kernel,
         costs=costs,
         class_weight=settings.class_weight,
-        cache_size=settings.cache_size,
         device=settings.device,
     )
     X = shape_for(find_method(BASELINE), training.form(settings.view))

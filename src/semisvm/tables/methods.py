@@ -63,8 +63,6 @@ class Settings:
     trust_labels: bool = False  # certify even if the labeled rows do not look like a random sample
     seed: int = 0  # makes every random choice repeatable
     device: str = "auto"  # "auto", "cpu" or "cuda"
-    time_limit: float | None = None  # seconds per fit
-    cache_size: float | None = None  # megabytes for kernel rows
     view: str = STANDARD  # how the columns are prepared (`semisvm.columns.views`)
     # most rows that kernels are made from, for a method that bounds them
     max_rows: int | None = None
@@ -115,7 +113,7 @@ def why_not(method: Method, X: Any, settings: Settings) -> str:
     ):
         return f"would need a dense matrix of {X.shape[0]} x {X.shape[1]} numbers"
     needed = 8 * method.n_squares * X.shape[0] ** 2
-    there = budget_bytes(settings.cache_size)
+    there = budget_bytes(None)
     if needed > there:
         return (
             f"would need {needed / 1e9:.1f} GB of memory for {X.shape[0]} rows, where"

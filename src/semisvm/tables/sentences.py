@@ -578,7 +578,7 @@ def first_screen(
             _unlabeled(summary, name),
         ]
         next_step = _next(status, model, data, summary)
-    if point is not None or len(summary.classes) > 2:
+    if summary.positives_only is None and (point is not None or len(summary.classes) > 2):
         if any(note.startswith(SAID_OF_MANY_ROWS) for note in summary.notes):
             lines.append(SAID_OF_MANY_ROWS)
         lines.append(_checks(summary, remarks))

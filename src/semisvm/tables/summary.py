@@ -200,8 +200,6 @@ class FitSummary:
         The scores that the operating points were measured on.
     chances : dict of {str: float}
         How likely what was asked for holds on new rows, where that can be said.
-    positives_only : OperatingPoint or None
-        What is known where only positives are labeled; there are no operating points then.
     costs : ErrorCosts or None
         What errors cost, where there are two classes and costs were given.
     rounds : tuple of RoundRecord
@@ -241,7 +239,6 @@ class FitSummary:
     audits: dict[str, dict[str, OperatingPoint]] = field(default_factory=dict)
     scores: dict[str, ScoreSample] = field(default_factory=dict)
     chances: dict[str, float] = field(default_factory=dict)
-    positives_only: OperatingPoint | None = None
     costs: ErrorCosts | None = None
     rounds: tuple[RoundRecord, ...] = ()
     comparison: Comparison | None = None
@@ -259,12 +256,16 @@ class FitSummary:
     machine: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def positives_only(self) -> OperatingPoint | None:
+        """The operating point where only positives are labeled; None elsewhere."""
+        point = self.operating_points.get(self.positive or "")
+        return None if point is None or point.positive_unlabeled is None else point
+
+    @property
     def reached(self) -> bool:
         """Whether the target is reached as far as the labels can tell."""
         if self.was_refused:
             return False
-        if self.positives_only is not None:
-            return self.positives_only.reached
         is_known = bool(self.operating_points) or not self.has_target
         return is_known and all(point.reached for point in self.operating_points.values())
 
