@@ -2,6 +2,7 @@
 takes.
 """
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -53,3 +54,25 @@ def test_predict_of_an_average_loads_no_compiler(tmp_path, capsys):
 
 def test_help_loads_no_library_for_arrays():
     assert not loaded_by("--help") & {"numpy", "scipy", "sklearn", "pandas", "rich"}
+
+
+def test_blas_starts_no_threads_that_the_user_has_not_asked_for(monkeypatch):
+    code = """
+    import sys
+    from semisvm.cli import main
+    try:
+        main()
+    except SystemExit:
+        import numpy, scipy.linalg
+        from threadpoolctl import threadpool_info
+    print(*(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"))
+    """
+
+    def n_threads():
+        return run_python(code, "--version")[-2:]
+
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.delenv(variable, raising=False)
+    assert n_threads() == ["1", "1"]
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", str(os.cpu_count()))
+    assert n_threads() == [str(os.cpu_count())] * 2

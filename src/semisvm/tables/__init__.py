@@ -2,6 +2,10 @@
 when opened.
 """
 
+# Before all others: when skops is imported, it looks for each function of this module in all
+# modules that were imported earlier, for a fifth of a second.
+import scipy.special  # noqa: F401
+
 from semisvm.tables.files import load, save
 from semisvm.tables.model import Model
 from semisvm.tables.partition_rows import rows_on_disk
