@@ -20,7 +20,7 @@ demo: $(VENV)/.cli  ## the main job, start to end, on bundled data: a model and 
 
 test: $(VENV)/.test  ## every test (the papers' data is used where SEMISVM_DATA or ../shared/data has it)
 	@$(BIN)/python tests/browser.py
-	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 # An environment with exactly the oldest versions that pyproject.toml allows, or with those of VERSIONS.
 OLDEST := .venv-oldest
@@ -29,7 +29,7 @@ test-oldest:  ## every test with the oldest versions of the dependencies (VERSIO
 	$(PYTHON) tests/oldest.py $(VERSIONS) > $(OLDEST)/constraints.txt
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(OLDEST)/constraints.txt --editable ".[test]"
 	$(OLDEST)/bin/python tests/oldest.py --check $(VERSIONS)
-	$(OLDEST)/bin/python -m pytest -n auto --dist loadfile $(ARGS)
+	$(OLDEST)/bin/python -m pytest -n auto --dist worksteal $(ARGS)
 
 # The files that are published, checked, and tried in an empty environment.
 release: $(VENV)/.release  ## sdist and wheel in dist/, checked and tried in an empty environment

@@ -23,6 +23,7 @@ from cluster_tasks import start_cluster
 from semisvm import dual
 from semisvm.device import resolve
 from semisvm.dual import advance, host  # before anything is patched: they copy constants
+from semisvm.estimators.compilation import compile_all
 
 sys.dont_write_bytecode = False
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -42,6 +43,15 @@ def ctrl_c_is_heard():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once():
+    """In a fresh clone one of several workers compiles everything first; the others, whose first
+    tests need little of it, find the machine code on disk.
+    """
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
+        compile_all()
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,7 @@
 """Summaries of fits, made of scores drawn here: the input of the report's tests and pictures."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -190,6 +191,7 @@ def multiclass_summary(classes=("setosa", "versicolor", "virginica")):
     )
 
 
+@cache
 def make_campaign():
     """What came of a campaign with 40 labels."""
     rng = np.random.default_rng(0)

@@ -146,18 +146,19 @@ def test_a_class_is_chosen_and_alone_is_shown(show):
     assert page.locator("article:visible").count() == 3
 
 
+def compared_summary():
+    """Two classes, with methods compared and a campaign."""
+    return replace(binary_summary(), comparison=make_comparison(), campaign=make_campaign())
+
+
 @pytest.mark.parametrize(
-    "summary",
-    [
-        replace(binary_summary(), comparison=make_comparison(), campaign=make_campaign()),
-        multiclass_summary(),
-        EMPTY,
-    ],
+    "make_summary",
+    [compared_summary, multiclass_summary, lambda: EMPTY],
     ids=["binary", "multiclass", "empty"],
 )
 @pytest.mark.parametrize("colors", ["light", "dark"])
-def test_text_has_enough_contrast_and_controls_have_names(show, summary, colors):
-    page = show(summary, colors=colors)
+def test_text_has_enough_contrast_and_controls_have_names(show, make_summary, colors):
+    page = show(make_summary(), colors=colors)
     page.locator("details").evaluate_all("all => all.forEach((part) => { part.open = true; })")
     assert page.evaluate(CONTRAST) == []
     assert page.evaluate(UNNAMED) == []
@@ -194,7 +195,7 @@ def test_nothing_is_wider_than_a_phone(show, summary):
 
 
 def test_every_chart_is_drawn(show):
-    page = show(replace(binary_summary(), comparison=make_comparison(), campaign=make_campaign()))
+    page = show(compared_summary())
     page.locator("[data-chart=comparison] svg").wait_for()
     count = {"audit": 3, "curve": 1, "bins": 2, "comparison": 1, "campaign": 2}
     assert {name: page.locator(f"[data-chart={name}] svg").count() for name in count} == count

@@ -28,6 +28,7 @@ All of this holds for a threshold that was fixed before these rows were seen. A 
 chosen on the same rows looks better than it is.
 """
 
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -129,6 +130,7 @@ def binomial_interval(
     return low[()], high[()]
 
 
+@lru_cache(maxsize=10_000)  # simulations meet the same counts again and again
 def estimate_rate(successes: int, trials: int, confidence: float) -> Estimate:
     """Return successes / trials with its two-sided interval; NaN in [0, 1] without any trial."""
     low, high = binomial_interval(successes, trials, confidence)
@@ -150,12 +152,12 @@ def estimate_f(counts: Counts, beta: float = 1.0, confidence: float = 0.9) -> Es
     errors = counts.fp + counts.fn
     # For beta = 1 the kind of error cancels out of F and needs no share of the risk.
     each = check_confidence(confidence) if beta == 1 else _with_half_the_risk(confidence)
-    hit_low, hit_high = binomial_interval(counts.tp, counts.tp + errors, each)
-    missed = binomial_interval(counts.fn, errors, each)
+    hit = estimate_rate(counts.tp, counts.tp + errors, each)
+    missed = estimate_rate(counts.fn, errors, each)
     # A missed positive has weight beta^2, an accepted negative 1.
-    weights = [beta**2 * share + 1 - share for share in missed]
-    low = _f_from_shares(hit_low, max(weights), beta)
-    high = _f_from_shares(hit_high, min(weights), beta)
+    weights = [beta**2 * share + 1 - share for share in (missed.low, missed.high)]
+    low = _f_from_shares(hit.low, max(weights), beta)
+    high = _f_from_shares(hit.high, min(weights), beta)
     return Estimate(float(f_score(counts, beta)), low, high)
 
 
@@ -216,8 +218,12 @@ def labels_needed(target: float, *, rate: float = 1.0, confidence: float = 0.9) 
     """
     if not rate > target:
         return None
-    risk = 1 - check_confidence(confidence)
+    return _fewest_trials(target, rate, 1 - check_confidence(confidence))
 
+
+@lru_cache(maxsize=10_000)
+def _fewest_trials(target: float, rate: float, risk: float) -> int | None:
+    """`labels_needed`, where the rate is above the target."""
     from scipy import special
 
     def is_enough(trials: int) -> bool:

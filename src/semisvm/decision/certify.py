@@ -76,6 +76,7 @@ labels are enough, and what a pilot is worth.
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -273,6 +274,7 @@ def _sequence(
     return Curve(thresholds, count_each(vector, positive, thresholds))
 
 
+@lru_cache(maxsize=1_000)  # of sizes alone: a simulation asks for the same ranks in each draw
 def spaced_ranks(
     n: int, target: float, risk: float, n_thresholds: int = N_THRESHOLDS, margin: float = 0.0
 ) -> NDArray[np.int64]:
@@ -293,7 +295,9 @@ def spaced_ranks(
             break
         first = int(forgiving[0])
     first = min(n, round(first + margin * math.sqrt(first)))
-    return np.unique(np.round(np.geomspace(first, n, n_thresholds)).astype(np.int64))
+    ranks = np.unique(np.round(np.geomspace(first, n, n_thresholds)).astype(np.int64))
+    ranks.flags.writeable = False
+    return ranks
 
 
 def order_by_pilot(
