@@ -78,6 +78,7 @@ class PrecisionSets(SetProcedure):
         self._read_prefixes()
 
     def _read_prefixes(self) -> None:
+        self._lower_bounds: tuple[np.ndarray, np.ndarray] | None = None
         for k, (bound, path) in enumerate(zip(self._bounds, self._paths, strict=True)):
             rows, _ = self._order.prefix(np.arange(k + 1))
             new = self._answers[rows[len(path) :]] == POSITIVE
@@ -169,8 +170,13 @@ class PrecisionSets(SetProcedure):
     # ---- what is proved ----
 
     def _lower(self) -> tuple[np.ndarray, np.ndarray]:
-        found = np.cumsum(self._per_band(self._answers == POSITIVE))[: len(self._bounds)]
-        return certified_bounds(self._bounds, self._paths, found, self._shares, self._state.risk)
+        """L_k and the risk share of each set, computed once for the answers of now."""
+        if self._lower_bounds is None:
+            found = np.cumsum(self._per_band(self._answers == POSITIVE))[: len(self._bounds)]
+            self._lower_bounds = certified_bounds(
+                self._bounds, self._paths, found, self._shares, self._state.risk
+            )
+        return self._lower_bounds
 
     def _best_set(self, lower: np.ndarray) -> tuple[int | None, int]:
         """Return the set whose bound lets most unlabeled rows be returned, and how many; None

@@ -353,5 +353,10 @@ def _promise(trials: Floats, hits: Floats, misses: Floats, target: float, risk: 
     rate = (hits + 0.5) / total
     variance = trials * rate * (1 - rate) * (1 + np.maximum(trials - 1, 0) / (total + 1))
     # Half a row more: counts are integers.
-    excess = trials * rate - fewest_that_pass(trials, target, risk) + 0.5
+    excess = trials * rate - _fewest(tuple(trials.tolist()), target, risk) + 0.5
     return np.where(trials > 0, excess / np.sqrt(np.maximum(variance, 0.25)), -np.inf)
+
+
+@lru_cache(maxsize=1_000)  # without ties the trials are the ranks, the same in each draw
+def _fewest(trials: tuple[float, ...], target: float, risk: float) -> Floats:
+    return np.asarray(fewest_that_pass(np.array(trials), target, risk))

@@ -132,6 +132,8 @@ class SetBound:
             is_rejected = self.log_likelihood(middle, pos, neg) <= rejects_at
             low = np.where(is_rejected & (middle < high), middle + 1, low)
             high = np.where(is_rejected, high, middle)
+            if not (low < high).any():
+                break
         return np.maximum(low, pos)
 
     def proved(self, path: PrefixPath, risk: float, share: float) -> float:
