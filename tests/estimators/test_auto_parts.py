@@ -350,7 +350,7 @@ def test_the_functions_of_a_graph_are_eigenvectors_of_its_normalized_laplacian(r
             W[i, j] = W[j, i] = np.exp(-distances2[i, j] / (2 * width**2))
     root = W.sum(axis=1) ** -0.5
     laplacian = np.eye(40) - root[:, None] * W * root
-    graph = make_graph(nearest, distance, np.ones(40))
+    graph = make_graph(nearest, distance, np.ones(40), 64)
     assert_allclose(graph.lam, np.linalg.eigvalsh(laplacian)[:38], atol=1e-10)
     assert_allclose(laplacian @ graph.vectors, graph.vectors * graph.lam, atol=1e-10)
 

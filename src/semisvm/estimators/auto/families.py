@@ -42,7 +42,6 @@ from semisvm.estimators.auto.members import (
     train_forest,
     train_kernels,
     train_kernels_of_columns,
-    train_kernels_quickly,
     train_logistic,
 )
 from semisvm.estimators.auto.naive_bayes import NaiveBayesFamily, train_naive_bayes
@@ -70,7 +69,6 @@ LABELS_PER_CLASS, PULL_OF_TABLES = 50, 4.0
 # Naive Bayes of texts is believed in where a class has LABELS_PER_CLASS labels, and never less than
 # so much.
 NAIVE_BAYES, SMALLEST_BELIEF = "naive Bayes", 1e-3
-COMPARED_TEXTS = 600  # texts whose components are compared with those of shuffled words
 ROWS_AT_ONCE = 20_000  # of which the views are held while new rows are scored
 
 
@@ -256,8 +254,6 @@ def _trainers(views: dict[str, Any]) -> dict[str, Callable[[FamilyTask], FamilyF
     for view in views:
         if view in ("standardized", "quantile"):
             trainers[f"{view} columns"] = partial(train_kernels_of_columns, view)
-        elif view.startswith(("words", "characters")):
-            trainers[view] = partial(train_kernels_quickly, view, n_compared=COMPARED_TEXTS)
         else:
             trainers[view] = partial(train_kernels, view)
     if "standardized" in views:

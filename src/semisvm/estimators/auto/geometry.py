@@ -221,7 +221,6 @@ def _products_of_texts(A: Any, B: Any) -> np.ndarray:
 # ---- components and functions on a graph ----
 
 SMALLEST_VALUE = 1e-10  # of the largest eigenvalue: below it, components are rounding errors
-MOST_VECTORS = 200  # functions of a graph of the rows of an array
 SMALLEST_LINK = 1e-9  # rows far from all others are still linked, however weakly
 EXTENDED_BELOW = 0.9  # functions with a larger eigenvalue can't be continued to new rows
 SAME_VALUE = 1e-8
@@ -362,7 +361,7 @@ def make_graph(
     nearest: np.ndarray,
     distance: np.ndarray,
     mass: np.ndarray,
-    n_functions: int = MOST_VECTORS,
+    n_functions: int,
     device: str = "cpu",
 ) -> GraphFunctions:
     """The smoothest functions, from the nearest rows of each row and their distances, (n, k)

@@ -39,10 +39,10 @@ from semisvm.estimators.auto.trees import LeafShares, TreeSet, grow_forest
 from semisvm.estimators.least_squares import LabeledTarget, LeastSquaresMachine
 from semisvm.matrices import as_dense, is_sparse_matrix
 
-# The kernels of a table's columns are made from this share of `max_rows`, with so many functions of
-# each graph, and their structure is seen from so many rows: less than half of the time of the
-# settings for arrays, average precision .003 lower on four tables (docs/auto.md).
-SHARE_OF_COLUMNS, FUNCTIONS_OF_COLUMNS, SEEN_FROM = 1 / 3, 64, 300
+# The kernels of a table's columns are made from this share of `max_rows`: with fewer functions and
+# rows that structure is seen from, less than half of the time, and average precision .003 lower on
+# four tables (docs/auto.md).
+SHARE_OF_COLUMNS = 1 / 3
 # The weight of graphs from which a family of columns is made from all rows: with a third of them,
 # average precision on digits (optdigits, 100 labels) falls from .95 to .87.
 GRAPHS_TAKE_ALL_ROWS = 0.75
@@ -142,8 +142,8 @@ def fit_kernels(
     return FamilyFit(family, trained, family.scores_at(at)[node])
 
 
-def train_kernels(view: str, task: FamilyTask, **quick: Any) -> FamilyFit:
-    """Make and train the kernels of one view; `quick` are arguments of `make_library`."""
+def train_kernels(view: str, task: FamilyTask) -> FamilyFit:
+    """Make and train the kernels of one view."""
     settings = task.settings
     rows = task.views[view]
     is_cosine = settings.metric == "cosine"
@@ -157,19 +157,10 @@ def train_kernels(view: str, task: FamilyTask, **quick: Any) -> FamilyFit:
         is_cosine=is_cosine,
         is_safe=settings.is_safe,
         device=settings.device,
-        **quick,
     )
     if is_sparse_matrix(rows) and is_cosine and view != "rows":  # texts, for latent semantics
         task.products[view] = library.geometry.uncentered(at.products)[np.ix_(node, node)]
     return fit_kernels(library, at, node, view, task)
-
-
-def train_kernels_quickly(view: str, task: FamilyTask, n_compared: int | None = None) -> FamilyFit:
-    """Train the kernels of one view with fewer functions; structure is seen from some rows."""
-    n_functions = max(FUNCTIONS_OF_COLUMNS, 8 * task.settings.n_classes + 8)
-    return train_kernels(
-        view, task, n_functions=n_functions, n_seen_from=SEEN_FROM, n_compared=n_compared
-    )
 
 
 def train_kernels_of_columns(view: str, task: FamilyTask) -> FamilyFit:
@@ -179,14 +170,14 @@ def train_kernels_of_columns(view: str, task: FamilyTask) -> FamilyFit:
     rows = task.views[view]
     sample = _sample_rows(task, int(SHARE_OF_COLUMNS * task.settings.max_rows))
     if sample.all():
-        return train_kernels_quickly(view, task)
+        return train_kernels(view, task)
     target = replace(task.target, position=(np.cumsum(sample) - 1)[task.target.position])
     of_sample = replace(task, views={view: rows[sample]}, weight=task.weight[sample], target=target)
-    fit = train_kernels_quickly(view, of_sample)
+    fit = train_kernels(view, of_sample)
     weights = fit.members.weights
     of_graphs = sum(weight for name, weight in weights.items() if name.startswith("graph"))
     if of_graphs > GRAPHS_TAKE_ALL_ROWS and not fit.members.was_stopped:
-        return train_kernels_quickly(view, task)
+        return train_kernels(view, task)
     scores = np.empty((len(sample), task.target.Y.shape[1]))
     scores[sample] = fit.scores
     scores[~sample] = fit.family.scores({view: rows[~sample]})
