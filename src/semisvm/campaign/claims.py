@@ -18,22 +18,21 @@ import numpy as np
 from semisvm.decision.betting import (
     CLAIM_ROUNDING,
     mixture_log_evidence,
-    new_rows_growth,
     new_rows_log_evidence,
+    new_rows_log_wealths,
     null_total,
     perfect_record,
 )
+from semisvm.decision.forecasts import simulated_bets
 from semisvm.decision.linear_claims import (
     BettingState,
     LinearForm,
     StratifiedClaim,
     bet_on,
-    median_labels,
-    next_gains,
     stratified,
     with_experts,
 )
-from semisvm.decision.recall_sets import PRIOR_ROWS
+from semisvm.decision.logarithms import log_sum_exp
 from semisvm.decision.sampling_plan import PlannedThreshold, SamplingPlan
 
 
@@ -92,23 +91,10 @@ class Claim:
         """Return how many labels it takes if every answer is as hoped, about."""
         return 0
 
-    def labels_needed(self, standing: ClaimEvidence, log_wanted: float, risk: float) -> int | None:
-        """Return about how many labels it takes until the evidence is as wanted, which is 1 / risk;
-        None where it is not in sight.
-        """
-        if standing.is_known is not None:
-            return 0 if standing.is_known else None
-        if standing.log_highest >= log_wanted:
-            return 0
-        expected = self._labels_expected(standing, log_wanted)
-        if math.isinf(expected):
-            return None
-        fewest = self.fewest_labels(risk) - standing.n_read
-        return min(max(1, fewest, math.ceil(expected)), standing.n_left)
-
-    def _labels_expected(self, standing: ClaimEvidence, log_wanted: float) -> float:
-        """How many labels are expected to do; infinite where the evidence is not expected to
-        grow.
+    def simulated(self, good: np.ndarray, bad: np.ndarray) -> np.ndarray:
+        """Return the log evidence after each step of simulated campaigns that go on from the last
+        call of `evidence`, (n_campaigns, n_steps); `good` and `bad` are the rows of each of the
+        claim's bands that a step draws, (n_campaigns, n_steps, n_bands).
         """
         raise NotImplementedError
 
@@ -134,24 +120,19 @@ class ShareClaim(Claim):
         level = self.form.level
         new = self.is_about_new_rows
         path = mixture_log_evidence(n, level, np.cumsum(good), np.cumsum(1 - good), new_rows=new)
-        pos = int(good.sum())
-        neg = len(good) - pos
+        pos = self._n_good = int(good.sum())
+        neg = self._n_bad = len(good) - pos
         is_known = None
         if not new:
             K = null_total(n, level)
             is_known = True if pos > K else False if neg >= n - K else None
         return *_highest(path), is_known
 
-    def _labels_expected(self, standing: ClaimEvidence, log_wanted: float) -> float:
-        level = self.form.level
-        if level == 1 and standing.positives == standing.n_read and not self.is_about_new_rows:
-            return 0  # what it takes is `fewest_labels`
-        expected = float((self.plan.sizes * self.plan.beliefs)[self.bands].sum())
-        believed = expected / self.threshold.n_accepted
-        # The prior is worth four rows: half of them the belief, half the middle above the level.
-        x = (standing.positives + 1 + level + 2 * believed) / (standing.n_read + 4)
-        growth = _divergence(x, level) if x > level else 0.0
-        return (log_wanted - standing.log_now) / growth if growth > 0 else math.inf
+    def simulated(self, good: np.ndarray, bad: np.ndarray) -> np.ndarray:
+        pos = self._n_good + np.cumsum(good.sum(axis=2), axis=1)
+        neg = self._n_bad + np.cumsum(bad.sum(axis=2), axis=1)
+        n = self.threshold.n_accepted
+        return mixture_log_evidence(n, self.form.level, pos, neg, new_rows=self.is_about_new_rows)
 
     def fewest_labels(self, risk: float) -> int:
         n = self.threshold.n_accepted
@@ -178,7 +159,6 @@ class PoolClaim(Claim):
         )
         self._stratum = np.full(len(plan.sizes) + 2, -1)
         self._stratum[self.bands] = np.arange(len(self.bands))
-        self._believed = plain.experts[0]
         self._bet(with_experts(plain, self.bands, self.form, n_accepting))
 
     def bet_as(self, experts: np.ndarray) -> None:
@@ -208,24 +188,8 @@ class PoolClaim(Claim):
             is_known = False
         return state.highest, state.log_evidence, is_known
 
-    def _labels_expected(self, standing: ClaimEvidence, log_wanted: float) -> float:
-        claim, state = self.claim, self._state
-        gains, chances = next_gains(
-            claim.values, state.sizes, state.total, claim.weights, claim.experts
-        )
-        rows, outcomes = self._read
-        strata = self._stratum[self.plan.bands[rows]]
-        seen = np.bincount(strata, minlength=len(claim.sizes))
-        good = np.bincount(strata, weights=outcomes, minlength=len(claim.sizes))
-        rates = (good + PRIOR_ROWS * self._believed) / (seen + PRIOR_ROWS)
-        shares = np.exp(state.log_wealths - state.log_wealths.max())
-        hoped = shares @ claim.experts / shares.sum()
-        n_labels = math.inf
-        for chance_good in (rates, hoped):  # those who bet see a way where the predictions do not
-            if math.isinf(n_labels):
-                draws = np.stack([chance_good, 1 - chance_good]) * chances
-                n_labels = median_labels(gains, draws, state.log_wealths, log_wanted)
-        return n_labels
+    def simulated(self, good: np.ndarray, bad: np.ndarray) -> np.ndarray:
+        return simulated_bets(self.claim, self._state, good, bad)
 
     def fewest_labels(self, risk: float) -> int:
         """For recall the elusion bound: even if no rejected row that is drawn is positive, it
@@ -253,30 +217,25 @@ class NewRowsClaim(Claim):
         is_accepted = np.arange(len(self.plan.sizes)) < self.threshold.n_bands
         matters = (self.form.values(is_accepted) > 0) | (self.form.dues(is_accepted) != 0)
         self.bands = np.flatnonzero((self.plan.sizes > 0) & matters)
+        self._worst = -max(self.form.due_accepted, self.form.due_rejected)
 
     def _test(self, rows: np.ndarray, good: np.ndarray, is_complete: bool) -> Tested:
         is_accepted = self.plan.bands[rows] < self.threshold.n_bands
         gains = self.form.values(is_accepted) * good - self.form.dues(is_accepted)
-        worst = -max(self.form.due_accepted, self.form.due_rejected)
-        if worst >= 0:  # no row can bring a loss
+        if self._worst >= 0:  # no row can bring a loss
             return math.inf, math.inf, True
         self._gains = gains
-        return *_highest(new_rows_log_evidence(gains, worst)), None
+        return *_highest(new_rows_log_evidence(gains, self._worst)), None
 
-    def _labels_expected(self, standing: ClaimEvidence, log_wanted: float) -> float:
-        """What the beliefs and the gains seen promise; the beliefs count for 20 rows."""
-        is_accepted = np.arange(len(self.plan.sizes)) < self.threshold.n_bands
-        good = np.where(is_accepted, self.plan.beliefs, 1 - self.plan.beliefs)
-        dues = self.form.dues(is_accepted)
+    def simulated(self, good: np.ndarray, bad: np.ndarray) -> np.ndarray:
+        is_accepted = self.bands < self.threshold.n_bands
         values = self.form.values(is_accepted)
-        prior = 20.0 * (self.plan.sizes / self.plan.sizes.sum())
-        weights = np.concatenate([prior * good, prior * (1 - good), np.ones(len(self._gains))])
-        growth = new_rows_growth(
-            np.concatenate([values - dues, -dues, self._gains]),
-            weights / weights.sum(),
-            -max(self.form.due_accepted, self.form.due_rejected),
-        )
-        return (log_wanted - standing.log_now) / growth if growth > 0 else math.inf
+        dues = self.form.dues(is_accepted)
+        log_wealths = new_rows_log_wealths(self._gains, self._worst).sum(axis=0)
+        steps = good @ new_rows_log_wealths(values - dues, self._worst)
+        steps += bad @ new_rows_log_wealths(-dues, self._worst)
+        paths = log_wealths + np.cumsum(steps, axis=1)
+        return log_sum_exp(paths, axis=2) - math.log(paths.shape[2])
 
 
 def make_claim(
@@ -300,11 +259,3 @@ def make_claim(
 def _highest(path: np.ndarray) -> tuple[float, float]:
     """Return the highest log evidence, 0 being the start, and the last."""
     return (max(0.0, float(path.max())), float(path[-1])) if len(path) else (0.0, 0.0)
-
-
-def _divergence(x: float, level: float) -> float:
-    """Return the Kullback-Leibler divergence of Bernoulli(x) from Bernoulli(level)."""
-    if level == 1:
-        return 0.0
-    far = x * math.log(x / level)
-    return far + (1 - x) * math.log((1 - x) / (1 - level)) if x < 1 else far

@@ -38,7 +38,9 @@ from semisvm.decision.spent_risk import set_bounds
 FIRST_AT_RANDOM = 10  # labels: they say how good the predictions are
 SOON = 1.5  # times the labels of the first certificate in sight, for a larger one
 MOST_FORECAST = 20_000  # labels
-N_FORECASTS = 40  # numbers of labels that a forecast considers
+# Numbers of labels that are considered: where to label next, and in a forecast for people.
+N_PLANNED = 40
+N_FORECAST = 80
 
 
 class PrecisionSets(SetProcedure):
@@ -120,7 +122,8 @@ class PrecisionSets(SetProcedure):
         best, n_returned = self._best_set(self._lower()[0])
         if self._state.budget is None and best is None:
             # Until the first certificate: the largest set that is proved soon.
-            forecasts = np.array([math.inf if f is None else f for f in self._forecasts(outlook)])
+            in_sight = self._forecasts(outlook, N_PLANNED)
+            forecasts = np.array([math.inf if n is None else n for n in in_sight])
             if np.isfinite(forecasts.min()):
                 soon = np.flatnonzero(forecasts <= SOON * forecasts.min())
                 return int(soon[-1]), n
@@ -135,7 +138,9 @@ class PrecisionSets(SetProcedure):
         outlook = self._outlook()
         n_accepted = int(self._is_accepted().sum())
         is_whole = lower >= [bound.whole for bound in self._bounds]
-        forecasts = self._forecasts(outlook) if with_forecasts else [None] * len(self._bounds)
+        forecasts: list[int | None] = [None] * len(self._bounds)
+        if with_forecasts:
+            forecasts = self._forecasts(outlook, N_FORECAST)
         best, _ = self._best_set(lower)
         is_set = best is not None and not is_whole[best]
         if best is None and is_whole.any():
@@ -224,11 +229,11 @@ class PrecisionSets(SetProcedure):
             self._bounds, self._shares, self._state.risk, edges, rates, seen, hits, self._paths
         )
 
-    def _forecasts(self, outlook: SetOutlook) -> list[int | None]:
+    def _forecasts(self, outlook: SetOutlook, n_numbers: int) -> list[int | None]:
         most = min(int((self._answers == UNLABELED).sum()), MOST_FORECAST)
         if not most:
             return [None] * len(self._bounds)
-        labels = np.unique(np.geomspace(1, most, N_FORECASTS).round().astype(int))
+        labels = np.unique(np.geomspace(1, most, n_numbers).round().astype(int))
         lengths = self._order.prefix_lengths(len(self._bounds), labels)
         return forecast_labels(outlook, lengths, labels)
 

@@ -18,12 +18,18 @@ from semisvm.campaign.procedure import ABOVE, AcceptedRows, Standing, ThresholdE
 from semisvm.campaign.state import CampaignState
 from semisvm.decision import Counts
 from semisvm.decision.betting import fallback, log_evidence_needed
+from semisvm.decision.forecasts import SimulatedDraws, median_or_none, passages, simulate_draws
 from semisvm.decision.linear_claims import linear_forms
+from semisvm.decision.logarithms import expit, logit
+from semisvm.decision.recall_sets import PRIOR_ROWS
 from semisvm.decision.sampling_plan import measure_of, predicted_value
 
 # A threshold looks lost with so many answers, and less evidence than this.
 LOST_AFTER = 8
 LOST_EVIDENCE = 0.3
+# Of the log-odds that predictions are right: a forecast takes the first with which a certificate is
+# in sight.
+HOPEFUL_SHIFTS = (0.0, 1.0, 4.0, 16.0)
 
 Parts = tuple[ClaimEvidence, ...]
 
@@ -105,6 +111,7 @@ class ThresholdTests:
         if self._says_nothing():
             passed[:] = False
             known = [None if is_known else is_known for is_known in known]
+        n_more = self._labels_in_sight(parts, levels) if with_forecasts else None
         table = []
         for k, planned in enumerate(self.plan.thresholds):
             least_read = min(parts[k], key=lambda part: part.n_read)
@@ -126,22 +133,25 @@ class ThresholdTests:
                     positives=least_read.positives,
                     is_certified=bool(passed[k]),
                     is_known=known[k],
-                    forecast=self._forecast(k, parts[k], level) if with_forecasts else None,
+                    forecast=None if n_more is None else median_or_none(n_more[k]),
                 )
             )
         best = self._best(passed)
-        forecasts = [
-            line.forecast
+        better = [
+            k
             for k, line in enumerate(table)
-            if line.forecast and not line.is_certified and self._improves(k, best)
+            if not line.is_certified and line.forecast != 0 and self._improves(k, best)
         ]
+        forecast = None
+        if n_more is not None and better:
+            forecast = median_or_none(n_more[better].min(axis=0))
         standing = Standing(
             table=tuple(table),
             best=best,
             is_certified=best is not None,
             is_set=False,
             holds_for_set_only=False,
-            forecast=min(forecasts, default=None),
+            forecast=forecast,
             is_known=best is not None and bool(known[best]),
             is_refuted=best is None and all(is_known is False for is_known in known),
             n_accepted=0 if best is None else table[best].n_accepted,
@@ -173,7 +183,7 @@ class ThresholdTests:
         lost, as many rows as it is expected to take; then the next. Otherwise one order serves all
         thresholds that are open.
         """
-        standing, parts = self._judge(with_forecasts=self._is_about("precision"))
+        standing, parts = self._judge(with_forecasts=False)
         places = [
             k
             for k, line in enumerate(standing.table)
@@ -182,8 +192,9 @@ class ThresholdTests:
         bands = {k: self._open_bands(k, parts[k]) for k in places}
         if self._is_about("precision"):
             places = [k for k in places if not self._looks_lost(parts[k])] or places[-1:]
-            steps = [(bands[k], standing.table[k].forecast) for k in places]
-            return steps + [(open_bands, None) for open_bands, _ in steps]
+            limits = [line.forecast for line in self.standing().table] if len(places) > 1 else []
+            steps = [(bands[k], limits[k]) for k in places] if limits else []
+            return steps + [(bands[k], None) for k in places]
         return [(np.unique(np.concatenate(list(bands.values()))), None)] if places else []
 
     def _improves(self, k: int, best: int | None) -> bool:
@@ -221,24 +232,62 @@ class ThresholdTests:
         risk = self._state.risk * min(hoped, 1.0)
         return (log_evidence_needed(risk), risk) if risk > 0 else (math.inf, 0.0)
 
-    def _forecast(self, k: int, parts: Parts, level: float) -> int | None:
-        wanted, risk = self._log_wanted(k, level)
-        if risk == 0:
-            return None
-        needs = [
-            claim.labels_needed(part, wanted, risk)
-            for part, claim in zip(parts, self.claims[k], strict=True)
-        ]
-        if any(need is None for need in needs):
-            return None
-        # Draws serve all claims of a threshold: a part of them falls on the rows of one.
-        draws = self.plan.sizes * self.plan.speeds
-        bands = np.unique(np.concatenate([claim.bands for claim in self.claims[k]]))
-        forecast = max(
-            math.ceil(need * draws[bands].sum() / draws[claim.bands].sum()) if need else 0
-            for need, claim in zip(needs, self.claims[k], strict=True)
-        )
-        return min(forecast, int(self.plan.sizes[bands].sum()))
+    def _labels_in_sight(self, parts: list[Parts], levels: np.ndarray) -> np.ndarray:
+        """After how many more labels each threshold is proved in simulated campaigns,
+        (n_thresholds, n_campaigns): as predicted, or else with better predictions, as far as the
+        answers allow them.
+        """
+        for shift in HOPEFUL_SHIFTS:
+            needs = self._labels_of_campaigns(parts, levels, self._simulate(shift))
+            if np.isfinite(np.median(needs, axis=1)).any():
+                break
+        return needs
+
+    def _labels_of_campaigns(
+        self, parts: list[Parts], levels: np.ndarray, drawn: SimulatedDraws
+    ) -> np.ndarray:
+        """After how many labels these campaigns prove each threshold; infinite where they never do.
+
+        A threshold without a share of the risk waits for the one before it.
+        """
+        needs = np.zeros((len(parts), drawn.n_campaigns))
+        for k, (line, claims) in enumerate(zip(parts, self.claims, strict=True)):
+            wanted, _ = self._log_wanted(k, float(levels[k]))
+            bands = np.unique(np.concatenate([claim.bands for claim in claims]))
+            n_labels = drawn.n_labels(bands)
+            for part, claim in zip(line, claims, strict=True):
+                if part.is_known is False or math.isinf(wanted):
+                    needs[k] = np.inf
+                elif part.is_known is None and part.log_highest < wanted:
+                    n_bands = claim.threshold.n_bands
+                    evidence = claim.simulated(
+                        *drawn.outcomes(claim.bands, n_bands, claim.leaves_out)
+                    )
+                    labels = passages(evidence, part.log_now, wanted, n_labels)
+                    needs[k] = np.maximum(needs[k], labels)
+            if k and levels[k] == 0:
+                needs[k] = np.maximum(needs[k], needs[k - 1])
+        return needs
+
+    def _simulate(self, shift: float) -> SimulatedDraws:
+        """Go on with this campaign in simulations, with the shares of positives that predictions
+        and answers suggest; the log-odds that a prediction is right are shifted.
+        """
+        plan = self.plan
+        n_bands = len(plan.sizes)
+        everything = [claim.bands for claims in self.claims for claim in claims]
+        rows, _ = self._order.prefix(np.unique(np.concatenate(everything)))
+        answers = np.array([self._state.log.codes[int(row)] for row in rows])
+        bands = plan.bands[rows]
+        is_known = ~np.isnan(answers)
+        seen = np.bincount(bands, minlength=n_bands)
+        known = np.bincount(bands[is_known], minlength=n_bands)
+        positive = np.bincount(bands[answers == 1], minlength=n_bands)
+        is_accepted = np.arange(n_bands) < plan.thresholds[0].n_bands
+        beliefs = expit(logit(plan.beliefs) + np.where(is_accepted, shift, -shift))
+        rates = (positive + PRIOR_ROWS * beliefs) / (known + PRIOR_ROWS)
+        unknown = float(np.sum(~is_known) / (len(rows) + PRIOR_ROWS))
+        return simulate_draws(plan.sizes - seen, plan.speeds, rates, unknown)
 
     def _open_bands(self, k: int, parts: Parts) -> np.ndarray:
         """The bands of the claims at threshold k that are not proved; of all, if only the tests

@@ -222,17 +222,15 @@ def new_rows_log_evidence(gains: ArrayLike, worst: float) -> Floats:
     `gains` are those of the rows drawn, with equal chances, from the pool; `worst`, below 0, is the
     smallest that is possible. The evidence is the mean wealth of bets 1 + bet * gain.
     """
-    bets = FRACTIONS / -worst
-    path = np.cumsum(np.log1p(bets * np.asarray(gains, float)[:, None]), axis=0)
-    return log_sum_exp(path, axis=1) - math.log(len(bets))
+    path = np.cumsum(new_rows_log_wealths(gains, worst), axis=0)
+    return log_sum_exp(path, axis=1) - math.log(len(FRACTIONS))
 
 
-def new_rows_growth(gains: Floats, chances: Floats, worst: float) -> float:
-    """Return the growth per label of the best bet, where each of the `gains` has the chance
-    given; 0 if none grows.
+def new_rows_log_wealths(gains: ArrayLike, worst: float) -> Floats:
+    """Return by how much each row changes the logarithm of the wealth of each bet, (n_rows,
+    n_bets).
     """
-    paths = np.log1p(FRACTIONS[:, None] / -worst * gains)
-    return max(0.0, float((paths * chances).sum(axis=1).max()))
+    return np.log1p(FRACTIONS / -worst * np.asarray(gains, float)[:, None])
 
 
 # ---- several thresholds ----
