@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_digits
 
-from semisvm import Campaign, Monitor
+from semisvm import AutoSVC, Campaign, Monitor
 from semisvm.decision.alarms import STAKES, alarm_log_evidence
 
 # All of them hold exactly, with nothing to spare, where precision is .8, recall .7, and 30% of the
@@ -148,9 +149,37 @@ def test_scores_that_moved_and_the_share_accepted_are_said():
     monitor.draw(batch(rng, 500, 0.9, share=0.6)[0], 5)
     verdict = monitor.verdict()
     assert verdict.scores_moved
-    assert "these rows are not like those, or the model has learned from those" in str(verdict)
+    assert "The scores have moved: these rows are not like those." in str(verdict)
     assert verdict.reference_share == pytest.approx(0.3, abs=0.03)
     assert verdict.as_dict()["share_accepted"] == pytest.approx(0.6, abs=0.06)
+
+
+def test_scores_of_new_rows_seldom_move_although_the_model_learned_from_its_pool():
+    """AutoSVC's scores of the unlabeled rows that it learned from are not those of new rows: taken
+    as the reference they move in most batches. The first batch is a fair one.
+    """
+    rng = np.random.default_rng(0)
+    X, digit = load_digits(return_X_y=True)
+    order = rng.permutation(len(X))
+    X, y = X[order], digit[order] % 2
+    model = AutoSVC().fit(X[:840], np.where(np.arange(840) < 40, y[:840], -1))
+    pool = model.decision_function(X[40:840])
+    scores = model.decision_function(X[840:])
+    n_moved = {"pool": 0, "first batch": 0}
+    for _ in range(100):
+        first, second = rng.permutation(scores)[:900].reshape(2, 450)
+        beside_pool = Monitor(0.0, min_precision=0.8, reference=pool)
+        beside_pool.draw(second, 1)
+        monitor = Monitor(0.0, min_precision=0.8)
+        monitor.draw(first, 1)
+        assert monitor.verdict().reference_share is None
+        monitor.draw(second, 1)
+        n_moved["pool"] += beside_pool.verdict().scores_moved
+        n_moved["first batch"] += monitor.verdict().scores_moved
+    assert n_moved["first batch"] <= 5
+    assert n_moved["pool"] >= 50  # else there is nothing to see here
+    monitor.draw(second + 1, 1)
+    assert monitor.verdict().scores_moved
 
 
 def test_the_promise_of_a_campaign_is_watched():
@@ -210,7 +239,7 @@ def test_bad_answers_and_files_are_refused(tmp_path):
         monitor.tell(rows, [1])
     with pytest.raises(ValueError, match="n must be"):
         monitor.draw(np.ones(3), 0)
-    with pytest.raises(ValueError, match="no such file"):
+    with pytest.raises(ValueError, match=r"no such file\. Begin it by `semisvm monitor draw`"):
         Monitor.load(tmp_path / "none.json")
     path = monitor.save(tmp_path / "watch.json")
     path.write_text(path.read_text().replace('"risk": 0.05', '"risk": 0.5'))

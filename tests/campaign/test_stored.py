@@ -31,7 +31,7 @@ def test_another_model_is_refused(tmp_path):
 
 def test_files_that_are_not_campaigns_are_refused(tmp_path):
     path = tmp_path / "c"
-    with pytest.raises(ValueError, match="there is no such file"):
+    with pytest.raises(ValueError, match="Begin it by `semisvm certify start`"):
         Campaign.load(path)
     for text in ("", "{}", "[1]", '{"kind": "other"}'):
         path.write_text(text)

@@ -75,7 +75,9 @@ def test_columns_and_scores_that_moved_are_named(mails, capsys):
     rows = pd.read_csv(folder / "june.csv", dtype=str, keep_default_na=False)
     rows["country"] = "Atlantis"
     rows.to_csv(folder / "moved.csv", index=False)
-    done = draw(capsys, folder, "moved.csv", "--min-precision", "0.8", "--json")
+    done = draw(capsys, folder, "june.csv", "--min-precision", "0.8", "--json")
+    assert json.loads(done.out)["reference_share"] is None
+    done = draw(capsys, folder, "moved.csv", "--json", out="moved-20.csv")
     assert done.code == 0, done.err
     answer = json.loads(done.out)
     assert any("'country'" in words for words in answer["columns_moved"])

@@ -26,6 +26,11 @@ from semisvm.disk import locked, whole_file
 
 CAMPAIGN_KIND = "semisvm campaign"
 CAMPAIGN_VERSION = 2
+MONITOR_KIND = "semisvm monitor"
+BEGUN_BY = {
+    CAMPAIGN_KIND: "`semisvm certify start`, or by Campaign.save in Python",
+    MONITOR_KIND: "`semisvm monitor draw`, or by Monitor.save in Python",
+}
 FROZEN = (  # says which campaign it is
     "target",
     "confidence",
@@ -161,7 +166,7 @@ def read_checked(path: str | Path, kind: str, version: int) -> dict[str, Any]:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         is_ours = content["kind"] == kind
     except FileNotFoundError:
-        raise ValueError(f"{path}: there is no such file. Start a {name} first.") from None
+        raise ValueError(f"{path}: there is no such file. Begin it by {BEGUN_BY[kind]}.") from None
     except (ValueError, KeyError, TypeError):
         is_ours = False
     if not is_ours:

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from semisvm import html
 from semisvm.campaign.answers import AnswerLog
 from semisvm.campaign.draws import make_seed, read_seed, uniform_numbers
-from semisvm.campaign.file import read_checked, write_checked
+from semisvm.campaign.file import MONITOR_KIND, read_checked, write_checked
 from semisvm.decision import Target
 from semisvm.decision.alarms import alarm_log_evidence
 from semisvm.decision.betting import log_evidence_needed
@@ -35,7 +35,6 @@ from semisvm.decision.linear_claims import LinearForm, linear_forms
 from semisvm.disk import locked
 from semisvm.errors import counted
 
-MONITOR_KIND = "semisvm monitor"
 MONITOR_VERSION = 1
 LARGEST_LOG = 700.0  # whose exponential is still a number
 SMALLEST_GAIN = 1e-9  # in place of 0: one negative refutes a precision of 1
@@ -56,7 +55,7 @@ class MonitoredBatch:
         Whether each of them is accepted.
     p_value : float or None
         Of a test that the scores come from where the reference comes from (Kolmogorov and Smirnov);
-        None without a reference.
+        None for a first batch that is the reference.
     about : dict
         Free for notes of the caller, as plain JSON values.
     """
@@ -91,7 +90,7 @@ class MonitorVerdict:
     share_accepted : float
         Of the last batch.
     reference_share : float or None
-        Of the reference; None without one.
+        Of the reference; None for a first batch that is the reference.
     scores_moved : bool
         Whether the scores of the last batch come from elsewhere than those of the reference.
     reason : str
@@ -138,8 +137,8 @@ class Monitor:
     risk : float, default=0.05
         The chance, at most, that there is ever an alarm while the promise holds.
     reference : array-like of shape (n_rows,), optional
-        Scores of the rows that the promise was certified for. The scores of each batch are compared
-        with them.
+        Scores of rows that the model has not learned from, not even as unlabeled rows. Each batch
+        is compared with them; by default, each later batch with the first one.
     dont_know : {"bad", "leave out"}, default="bad"
         What the answer None means: the row counts as an error of the model, or not at all.
     classes, pos_label : optional
@@ -326,8 +325,11 @@ class Monitor:
         return 0.5 if share_accepted else 0.0
 
     def _compare(self, scores: np.ndarray) -> float | None:
-        """The p-value of the test that scores come from where the reference comes from."""
+        """The p-value of the test that scores come from where the reference comes from; a first
+        batch becomes the reference where there is none.
+        """
         if not len(self._reference):
+            self._reference = _quantiles(scores)
             return None
         from scipy.stats import ks_2samp  # takes its time to import
 
@@ -401,9 +403,9 @@ class Monitor:
         evidence = max(0.0, float(self._log_evidence(known).max(initial=0.0)))
         needed = log_evidence_needed(self.risk)
         last = self.batches[-1] if self.batches else None
-        reference = (
-            float((self._reference > self.threshold).mean()) if len(self._reference) else None
-        )
+        reference = None
+        if last is not None and last.p_value is not None:
+            reference = float((self._reference > self.threshold).mean())
         level = self.risk / (len(self.batches) * (len(self.batches) + 1)) if last else 0.0
         moved = last is not None and last.p_value is not None and last.p_value <= level
         verdict = MonitorVerdict(
@@ -517,13 +519,10 @@ class Monitor:
             )
         share = f"It accepts {verdict.share_accepted:.1%} of the last batch"
         if verdict.reference_share is not None:
-            share += f", and {verdict.reference_share:.1%} of the rows that it was certified for"
+            share += f", and {verdict.reference_share:.1%} of the rows that it is compared with"
         sentences.append(f"{share}.")
         if verdict.scores_moved:
-            sentences.append(
-                "The scores have moved: these rows are not like those, or the model has learned"
-                " from those."
-            )
+            sentences.append("The scores have moved: these rows are not like those.")
         return " ".join(sentences)
 
     # ---- the file ----

@@ -206,7 +206,7 @@ def where_it_holds(campaign: Campaign) -> str:
             " the threshold."
         )
     return (
-        f'{about} Nothing is promised about new rows: a campaign with claim="new rows" does that.'
+        f'{about} Nothing is promised about new rows: a campaign with `claim` "new rows" does that.'
     )
 
 

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from semisvm.campaign.state import CampaignState
 
 CampaignStatus = Literal["certified", "known", "open", "refuted"]
+OWN_ORDER = (
+    "Each threshold reads the answers of its own rows in a random order, up to the first row that"
+    " has none: one that accepts more rows may have read fewer answers."
+)
 NEARLY_ALL = 0.9  # of the rows: a set that accepts more rules out little
 
 
@@ -88,16 +92,26 @@ class CampaignVerdict:
         }
 
     def __repr__(self) -> str:
-        return self.reason + "\n" + _format(_cells(self.table, with_answers=True))
+        lines = [self.reason, _format(_cells(self.table, with_answers=True))]
+        return "\n".join(filter(None, [*lines, self._why_fewer_answers()]))
+
+    def _why_fewer_answers(self) -> str:
+        """Why a line may show fewer answers than one about fewer rows; "" where none does."""
+        lines = sorted(self.table, key=lambda line: line.n_accepted)
+        n_read = [line.n_read for line in lines]
+        return "" if n_read == sorted(n_read) else OWN_ORDER
 
     def _repr_html_(self) -> str:
         tone: html.Tone = "good" if self.certified else ""
         titles, *rows = _cells(self.table, with_answers=True)
         chosen = [k for k, line in enumerate(self.table) if line.is_certified]
+        figures = html.table(titles, rows, chosen)
+        if why := self._why_fewer_answers():
+            figures += f"<p>{why}</p>"
         return html.reason_card(
             self.reason,
             "" if self.certified else html.progress_bar(self.n_labels, self.forecast),
-            html.fold("Thresholds in figures", html.table(titles, rows, chosen)),
+            html.fold("Thresholds in figures", figures),
             tone="bad" if self.status == "refuted" else tone,
         )
 

@@ -400,7 +400,7 @@ def apply_command(state: Path, out: Path, model: Path | None, force: bool, scree
     check_model_name(out)
     save(certified_model(campaign, model_path=model), out, force=force)
     verdict = campaign.verdict()
-    where = where_it_holds(campaign)
+    where = shared.with_flags(where_it_holds(campaign))
     screen.show(
         verdict.as_dict() | {"out": str(out), "where_it_holds": where},
         f"{verdict.reason}\n{where}\nModel: {out}",

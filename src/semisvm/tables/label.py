@@ -22,7 +22,7 @@ from sklearn.metrics import pairwise_distances
 
 from semisvm.campaign.labeling import LabelSession
 from semisvm.campaign.labeling.cells import RowView
-from semisvm.columns.cells import plain_cell
+from semisvm.columns.cells import Cells, plain_cell, typed_column
 from semisvm.disk import whole_file
 from semisvm.matrices import stack_rows
 from semisvm.tables.certify import file_rows, open_campaign, read_cells, require_data
@@ -144,7 +144,8 @@ def write_suggestions(
             # cells are text; `fit` expects what it was fitted to
             for column in model.schema.columns:
                 if column.type == "number" and not column.strays:
-                    frame[column.name] = pandas.to_numeric(frame[column.name].replace("", None))
+                    cells = Cells(frame[column.name].replace("", None))
+                    frame[column.name] = typed_column(column, cells)
             # as bytes, because Arrow opens no file whose name is not UTF-8
             unfinished.write_bytes(frame.to_parquet(None, index=False))
         else:

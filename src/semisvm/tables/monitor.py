@@ -21,7 +21,6 @@ from semisvm.tables.certify import (
 from semisvm.tables.column_checks import columns_that_moved
 from semisvm.tables.files import load_table_model, model_digest
 from semisvm.tables.methods import Tell, say_nothing
-from semisvm.tables.model import Model
 
 
 def open_monitor(
@@ -37,7 +36,6 @@ def open_monitor(
     options = own_target(model_path, positive, options)
     monitor = Monitor(
         0.0,  # the line of the scores that `predict` writes
-        reference=_reference_of(model, label),
         classes=model.classes.names,
         pos_label=label,
         **options,
@@ -60,14 +58,6 @@ def load_monitor(state: AnyPath) -> Monitor:
             state, "this monitor was not begun on files", "Go on in Python: semisvm.Monitor.load"
         )
     return monitor
-
-
-def _reference_of(model: Model, positive: str) -> np.ndarray | None:
-    """The scores of unlabeled rows at the fit; None where none are kept."""
-    sample = model.summary.scores.get(positive)
-    if sample is None or not len(sample.unlabeled) or len(model.classes.names) > 2:
-        return None
-    return np.array(sample.unlabeled, dtype=np.float64)
 
 
 def draw_batch(
