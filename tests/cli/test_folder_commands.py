@@ -22,7 +22,7 @@ from command_line import run_command
 from folder_tables import mixed_table, write_parts
 from semisvm.primal.dask_rows import DaskRows
 from semisvm.tables.fit import fit_model
-from semisvm.tables.fit_folder import fit_folder, read_folder
+from semisvm.tables.fit_folder import read_folder
 from semisvm.tables.methods import Settings
 from semisvm.tables.partition_rows import Pool, open_workers, stays_sparse
 from semisvm.tables.read_training import read_training
@@ -53,7 +53,7 @@ def test_the_supervised_model_of_a_folder_is_that_of_its_files(tmp_path, form, d
     whole = fit_model(
         read_training(sorted(folder.iterdir()), "kind"), settings, method="supervised", tune=True
     )
-    found = fit_folder(read_folder(folder, "kind"), settings, method="supervised", tune=True)
+    found = fit_model(read_folder(folder, "kind"), settings, method="supervised", tune=True)
     assert found.estimator.C == whole.estimator.C
     assert found.threshold == pytest.approx(whole.threshold, abs=5e-3)
     assert_allclose(found.decision_function(frame), whole.decision_function(frame), atol=5e-3)
@@ -77,7 +77,7 @@ def test_the_transductive_model_of_a_folder_is_near_that_of_its_files(table):
     whole = fit_model(
         read_training(sorted(folder.iterdir()), "kind"), settings, method="transductive"
     )
-    found = fit_folder(read_folder(folder, "kind"), settings, method="transductive")
+    found = fit_model(read_folder(folder, "kind"), settings, method="transductive")
     assert (found.predict(frame) == whole.predict(frame)).mean() >= 0.95
     assert (found.predict(frame) == truth).mean() >= (whole.predict(frame) == truth).mean() - 0.03
 
@@ -89,7 +89,7 @@ def test_text_is_learned_from_a_sparse_scratch_file(tmp_path, monkeypatch):
     training = read_folder(folder, "kind")
     encoder = training.encoder()
     assert stays_sparse(encoder)
-    found = fit_folder(training, Settings(C=0.3), method="transductive")
+    found = fit_model(training, Settings(C=0.3), method="transductive")
     assert any("squared hinge" in note for note in found.summary.notes)
     assert found.estimator.loss == "squared_hinge"
     assert (found.predict(frame) == truth).mean() > 0.9
@@ -109,7 +109,7 @@ def test_many_labels_are_learned_from_part_by_part(table, monkeypatch):
     )
     training = read_folder(folder, "kind")
     assert (training.codes >= 0).sum() == 60
-    found = fit_folder(training, Settings(C=0.3), method="supervised")
+    found = fit_model(training, Settings(C=0.3), method="supervised")
     assert read[0].n_rows == 2_000
     whole = fit_model(
         read_training(sorted(folder.iterdir()), "kind"),
@@ -124,7 +124,7 @@ def test_many_labels_are_learned_from_part_by_part(table, monkeypatch):
 
 def test_the_price_of_unlabeled_rows_is_shared_out(table):
     training = read_folder(table[2], "kind")
-    found = fit_folder(training, Settings(C=0.3), method="transductive", most_unlabeled=100)
+    found = fit_model(training, Settings(C=0.3), method="transductive", most_unlabeled=100)
     assert found.estimator.C_unlabeled == pytest.approx(0.3 * 100 / training.n_unlabeled)
     assert any("price of an unlabeled row" in note for note in found.summary.notes)
 
@@ -132,7 +132,7 @@ def test_the_price_of_unlabeled_rows_is_shared_out(table):
 def test_other_methods_learn_from_the_sample_and_say_so(table, monkeypatch):
     monkeypatch.setattr("semisvm.tables.fit_folder.MOST_UNLABELED_KEPT", 200)
     training = read_folder(table[2], "kind")
-    found = fit_folder(training, Settings(), method="preference")
+    found = fit_model(training, Settings(), method="preference")
     assert any("drawn at random from 2,000" in note for note in found.summary.notes)
 
 

@@ -13,7 +13,7 @@ from command_line import run_command
 from semisvm import PreferenceSVC, SupervisedSVC
 from semisvm.errors import DataError
 from semisvm.tables.fit import check_sample, fit_model, may_certify
-from semisvm.tables.fit_folder import fit_folder, read_folder
+from semisvm.tables.fit_folder import read_folder
 from semisvm.tables.held_out import draw_folds
 from semisvm.tables.label import suggest_rows, write_suggestions
 from semisvm.tables.methods import Settings
@@ -195,7 +195,7 @@ def test_the_check_of_labels_without_marks_speaks_up_in_folders_too(story, tmp_p
     both = data[features].merge(unmarked[features].drop_duplicates(), how="left", indicator=True)
     data[(both["_merge"] == "left_only").to_numpy()].to_csv(tmp_path / "data.csv", index=False)
     unmarked.to_csv(tmp_path / "unmarked.csv", index=False)
-    found = fit_folder(
+    found = fit_model(
         read_folder(tmp_path, "kind", positive="bad"), Settings(), method="supervised"
     )
     assert found.summary.is_fair_sample is False

@@ -159,13 +159,9 @@ def fit_command(
             screen.warn(
                 "Compiling once (about 10 seconds; semisvm info --warm does it beforehand)."
             )
-        fit: Any = fit_model
         if readers is not None:
-            from semisvm.tables.fit_folder import describe_folder, fit_folder
-
-            screen.say(describe_folder(training))
-            fit = fit_folder
-        fitted = fit(
+            screen.say(training.describe())
+        fitted = fit_model(
             training,
             settings,
             method=method,

@@ -20,7 +20,7 @@ baseline.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -63,7 +63,6 @@ from semisvm.tables.methods import (
     Settings,
     StoppedError,
     Tell,
-    check_positives_only,
     fit_quietly,
     lead_per_class,
     make_estimator,
@@ -118,9 +117,17 @@ class Stages:
     labels for them.
     """
 
-    def __init__(self, training: Training, settings: Settings, most_unlabeled: int, tell: Tell):
+    def __init__(
+        self,
+        training: Training,
+        settings: Settings,
+        method: str | None,
+        most_unlabeled: int,
+        tell: Tell,
+    ):
         self.training = training
         self.settings = settings
+        self.method, self.why = settle_method(training, settings, method)
         self.tell = tell
         self.was_stopped = False
         self.notes = list(training.notes)
@@ -130,6 +137,8 @@ class Stages:
         self.is_fair_sample: bool | None = None
         self.tried: Training | None = None
         self.why_not_tried = ""
+        tell("Encoding the table")
+        training.form()
         try:
             self.tried = draw_folds(training, seed=settings.seed, most=most_unlabeled)
         except ValueError as error:
@@ -164,19 +173,19 @@ class Stages:
             self.notes.append(f"C and the kernel were not tuned: {self.why_not_tried}.")
         self.settings = with_usual_kernel(self.settings, self.training.form(self.settings.view))
 
-    def choose(self, name: str, why_asked: str) -> tuple[Method, str]:
+    def choose(self) -> tuple[Method, str]:
         """Return the method, and why it is this one."""
-        if name != AUTO:
-            method = find_method(name)
+        if self.method != AUTO:
+            method = find_method(self.method)
             if reason := why_not(method, self.training.form(self.settings.view), self.settings):
-                raise DataError(f"The method {name!r} {reason}. Choose another `method`.")
+                raise DataError(f"The method {method.name!r} {reason}. Choose another `method`.")
             sets_own = sets_thresholds(method, self.settings)
             if sets_own and not method.for_one_class and self.tried is None:
                 raise DataError(
-                    f"The method {name!r} can't set a threshold: {self.why_not_tried}. Label more"
-                    " rows of it."
+                    f"The method {method.name!r} can't set a threshold: {self.why_not_tried}. Label"
+                    " more rows of it."
                 )
-            return method, why_asked
+            return method, self.why
         if self.tried is None and self.settings.has_target:
             raise DataError(
                 f"No threshold can be set for the target: {self.why_not_tried}. Label more rows"
@@ -358,45 +367,24 @@ def fit_model(
     tune: bool = False,
     most_unlabeled: int = MOST_UNLABELED,
     tell: Tell = say_nothing,
-    make_stages: Callable[..., Stages] = Stages,
 ) -> Model:
     """Fit a model to the training rows.
 
-    training         the rows, from `read_training`
+    training         the rows, from `read_training` or `read_folder`
     method           a name of `semisvm.estimators.METHODS`, or "auto". By default "preference" for
                      a certificate, and for a precision or recall of each of several classes; else
                      "auto"
     tune             whether to choose the kernel, C and gamma by cross-validation
     most_unlabeled   how many unlabeled rows are used at most to compare and audit methods; the
                      model uses all
-    tell             called with the progress; `make_stages`: `FolderStages` for rows that are not
-                     in memory
+    tell             called with the progress
     """
     began = time.perf_counter()
-    why = "It was asked for."
-    if training.has_positives_only:
-        method, why = check_positives_only(training, settings, method)
-    elif method == FOR_POSITIVES.name:
-        raise DataError(
-            f"The method {method!r} is for targets with labels of one class only. Choose another"
-            " `method`."
-        )
-    if method is None:
-        method = AUTO
-        if settings.confidence is not None or (
-            settings.has_target and len(training.classes.names) > 2
-        ):
-            method = FOR_TARGETS
-            why = "It sets thresholds itself, and certifies them."
-    if method != AUTO:
-        find_method(method)
-    tell("Encoding the table")
-    training.form()
-    work = make_stages(training, settings, most_unlabeled, tell)
+    work = (training.stages or Stages)(training, settings, method, most_unlabeled, tell)
     work.notes += say_deciding_columns(training.rows, training.codes)
     was_refused = work.check_sample()
     work.tune(tune)
-    chosen, why = work.choose(method, why)
+    chosen, why = work.choose()
     estimator = work.fit(chosen)
     measured = work.measure(chosen, estimator)
     return Model(
@@ -424,6 +412,37 @@ def fit_model(
             **measured.about,
         ),
     )
+
+
+def settle_method(training: Training, settings: Settings, method: str | None) -> tuple[str, str]:
+    """Return the method to fit and why, "auto" for the better of two; refuse one that can't be."""
+    if training.has_positives_only:
+        only = f"All labels of {training.target!r} are {training.classes.names[1]!r}"
+        if method not in (None, AUTO, FOR_POSITIVES.name):
+            raise DataError(
+                f"{only}, and the method {method!r} needs labels of two classes. Label some other"
+                f" rows, or leave `method` out: {FOR_POSITIVES.name} is then used."
+            )
+        if settings.min_precision is not None:
+            raise DataError(
+                f"{only}: without labels of other rows no precision can be measured. Ask for a"
+                " recall, or label some rows that a first model accepts."
+            )
+        others = "the other rows are unlabeled: it learns from positives and unlabeled rows"
+        return FOR_POSITIVES.name, f"{only}, and {others}."
+    if method == FOR_POSITIVES.name:
+        raise DataError(
+            f"The method {method!r} is for targets with labels of one class only. Choose another"
+            " `method`."
+        )
+    if method is None:
+        is_for_each = settings.has_target and len(training.classes.names) > 2
+        if settings.confidence is None and not is_for_each:
+            return AUTO, ""
+        return FOR_TARGETS, "It sets thresholds itself, and certifies them."
+    if method != AUTO:
+        find_method(method)
+    return method, "It was asked for."
 
 
 def check_sample(

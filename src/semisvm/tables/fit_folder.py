@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -25,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from semisvm.errors import DataError, RowsLostError, counted
-from semisvm.estimators import Method, find_method
+from semisvm.estimators import Method
 from semisvm.tables.classes import settle_classes
-from semisvm.tables.fit import AUTO, Stages, fit_model
+from semisvm.tables.fit import AUTO, Stages
 from semisvm.tables.folders import (
     LABEL,
     Survey,
@@ -39,7 +38,6 @@ from semisvm.tables.folders import (
 )
 from semisvm.tables.held_out import BASELINE
 from semisvm.tables.methods import Settings, Tell, make_estimator, say_nothing
-from semisvm.tables.model import Model
 from semisvm.tables.partition_rows import Here, OnCluster, Pool, stays_sparse
 from semisvm.tables.read_training import (
     check_request,
@@ -59,16 +57,82 @@ SQUARED = (
 )
 
 
+class FolderStages(Stages):
+    """The stages of a fit, with the machine of all rows in place of that of the rows in memory."""
+
+    training: FolderTraining
+
+    def __init__(
+        self, training: Training, settings: Settings, method: str | None, *rest: Any
+    ) -> None:
+        is_for_all = method in (None, AUTO, *STREAMED)
+        if settings.kernel is None and is_for_all:
+            settings = replace(settings, kernel="linear")
+        if settings.kernel != "linear" and method in (None, AUTO, USES_UNLABELED):
+            raise DataError(
+                "An SVM of all rows of a folder needs a linear kernel, but `kernel` is"
+                f" {settings.kernel!r}. Leave it out, or set `method` to autosvc or preference,"
+                " which learn from a sample, or pass the files one by one if they fit into memory."
+            )
+        super().__init__(training, settings, method, *rest)
+        if is_for_all and stays_sparse(training.encoder(settings.view)):
+            self.settings = replace(settings, loss="squared_hinge")
+            self.notes.append(SQUARED)
+
+    def choose(self) -> tuple[Method, str]:
+        """Return the method: for "auto", whether the unlabeled rows help a linear machine."""
+        if self.method != AUTO or self.tried is None or not self.training.n_unlabeled:
+            return super().choose()
+        return self.compare([BASELINE, USES_UNLABELED])
+
+    def fit(self, method: Method) -> Any:
+        """Fit the method to all rows, or to the sample where it has no form for all rows."""
+        training = self.training
+        uses_all = method.name in STREAMED and self.settings.kernel == "linear"
+        has_all_labels = int((training.codes >= 0).sum()) == training.n_labeled
+        if method.name == BASELINE and has_all_labels:
+            return super().fit(method)
+        if not uses_all:
+            n = len(training.codes)
+            self.notes.append(
+                f"{method.name} with this kernel has no form for rows that are not in memory: it"
+                f" has learned from {n:,} rows, drawn at random from {training.n_rows:,}."
+            )
+            return super().fit(method)
+        encoder = training.encoder(self.settings.view)
+        rows = training.pool.rows(encoder, training.workers, self.tell)
+        estimator = make_estimator(method, self.settings)
+        n_compared = int(((self.tried or training).codes < 0).sum())
+        if method.name == USES_UNLABELED and n_compared < training.n_unlabeled:
+            estimator.C_unlabeled = self.settings.C * n_compared / training.n_unlabeled
+            self.notes.append(
+                f"The price of an unlabeled row is C times {n_compared:,} /"
+                f" {training.n_unlabeled:,}, so that all of them weigh what the compared ones did."
+            )
+        try:
+            self.fit_rows(
+                estimator, rows, None, f"Fitting {method.name} to {training.n_rows:,} rows"
+            )
+        except RowsLostError as lost:
+            why = str(lost).partition(". ")[0]
+            raise DataError(f"{why}. Start the cluster and the fit again.") from lost
+        return estimator
+
+
 @dataclass(kw_only=True)
 class FolderTraining(Training):
     """What is known of a folder: `rows` and `codes` are those of the sample, the counts are
     those of all rows. `workers` read the files of the `pool`.
     """
 
+    stages = FolderStages
     counts: np.ndarray
-    n_rows: int
     pool: Pool
     workers: Here | OnCluster
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.pool.heights)
 
     @property
     def n_labeled(self) -> int:
@@ -84,6 +148,17 @@ class FolderTraining(Training):
         if self.at_random is not None:
             return super().class_counts
         return dict(zip(self.classes.names, self.counts.astype(int).tolist(), strict=True))
+
+    def describe(self) -> str:
+        """Say what was read, and how a model of it is made."""
+        n_workers = self.workers.n_workers
+        by = f"read by {counted(n_workers, 'worker')}" if n_workers else "read one after the other"
+        files = counted(len(self.pool.files), "file")
+        return (
+            f"{files} with {counted(self.n_rows, 'row')}, {self.n_labeled:,} of them labeled,"
+            f" {by}. Linear machines learn from all rows in the primal form: memory does not grow"
+            " with their number."
+        )
 
 
 def read_folder(
@@ -152,96 +227,7 @@ def read_folder(
         at_random=at_random,
         **about | {"notes": notes + about["notes"]},
         counts=np.bincount(codes_of_labels, list(survey.labels.values()), len(classes.names)),
-        n_rows=sum(heights),
         tries_views=False,  # the standard view keeps passes short
         pool=Pool(files, heights, classes, target, unlabeled),
         workers=workers,
-    )
-
-
-# ---- fitting ----
-
-
-class FolderStages(Stages):
-    """The stages of a fit, with the machine of all rows in place of that of the rows in memory."""
-
-    training: FolderTraining
-
-    def __init__(self, *all_of: Any, uses_all_rows: bool = True):
-        super().__init__(*all_of)
-        if uses_all_rows and stays_sparse(self.training.encoder(self.settings.view)):
-            self.settings = replace(self.settings, loss="squared_hinge")
-            self.notes.append(SQUARED)
-
-    def choose(self, name: str, why_asked: str) -> tuple[Method, str]:
-        """Return the method: for "auto", whether the unlabeled rows help a linear machine."""
-        if name != AUTO or self.tried is None or not self.training.n_unlabeled:
-            return super().choose(name, why_asked)
-        return self.compare([BASELINE, USES_UNLABELED])
-
-    def fit(self, method: Method) -> Any:
-        """Fit the method to all rows, or to the sample where it has no form for all rows."""
-        training = self.training
-        uses_all = method.name in STREAMED and self.settings.kernel == "linear"
-        has_all_labels = int((training.codes >= 0).sum()) == training.n_labeled
-        if method.name == BASELINE and has_all_labels:
-            return super().fit(method)
-        if not uses_all:
-            n = len(training.codes)
-            self.notes.append(
-                f"{method.name} with this kernel has no form for rows that are not in memory: it"
-                f" has learned from {n:,} rows, drawn at random from {training.n_rows:,}."
-            )
-            return super().fit(method)
-        encoder = training.encoder(self.settings.view)
-        rows = training.pool.rows(encoder, training.workers, self.tell)
-        estimator = make_estimator(method, self.settings)
-        n_compared = int(((self.tried or training).codes < 0).sum())
-        if method.name == USES_UNLABELED and n_compared < training.n_unlabeled:
-            estimator.C_unlabeled = self.settings.C * n_compared / training.n_unlabeled
-            self.notes.append(
-                f"The price of an unlabeled row is C times {n_compared:,} /"
-                f" {training.n_unlabeled:,}, so that all of them weigh what the compared ones did."
-            )
-        try:
-            self.fit_rows(
-                estimator, rows, None, f"Fitting {method.name} to {training.n_rows:,} rows"
-            )
-        except RowsLostError as lost:
-            why = str(lost).partition(". ")[0]
-            raise DataError(f"{why}. Start the cluster and the fit again.") from lost
-        return estimator
-
-
-def fit_folder(
-    training: FolderTraining, settings: Settings, *, method: str | None = None, **options: Any
-) -> Model:
-    """Fit a model to all rows of a folder; the parameters are those of `fit_model`."""
-    chosen = method or AUTO
-    if chosen != AUTO:
-        find_method(chosen)
-    if settings.kernel is None and (chosen == AUTO or chosen in STREAMED):
-        settings = replace(settings, kernel="linear")
-    if settings.kernel != "linear" and chosen in (AUTO, USES_UNLABELED):
-        raise DataError(
-            "An SVM of all rows of a folder needs a linear kernel, but `kernel` is"
-            f" {settings.kernel!r}. Leave it out, or set `method` to autosvc or preference,"
-            " which learn from a sample, or pass the files one by one if they fit into memory."
-        )
-    stages = partial(FolderStages, uses_all_rows=chosen in (AUTO, *STREAMED))
-    model = fit_model(training, settings, method=method, make_stages=stages, **options)
-    data = replace(model.summary.data, rows=training.n_rows)
-    model.summary = replace(model.summary, data=data)
-    return model
-
-
-def describe_folder(training: FolderTraining) -> str:
-    """Say what was read, and how a model of it is made."""
-    n_workers = training.workers.n_workers
-    by = f"read by {counted(n_workers, 'worker')}" if n_workers else "read one after the other"
-    files = counted(len(training.pool.files), "file")
-    return (
-        f"{files} with {counted(training.n_rows, 'row')}, {training.n_labeled:,} of them labeled,"
-        f" {by}. Linear machines learn from all rows in the primal form: memory does not grow with"
-        " their number."
     )

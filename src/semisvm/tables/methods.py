@@ -13,20 +13,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from semisvm.columns.views import STANDARD
-from semisvm.errors import DataError
 from semisvm.estimators import METHODS, Method
 from semisvm.matrices import is_sparse_matrix
 from semisvm.memory import budget_bytes
 from semisvm.sklearn_private import parameter_names
-
-if TYPE_CHECKING:
-    from semisvm.tables.training import Training
 
 # a sparse matrix with more entries, zeros included, is never made dense
 MOST_DENSE_NUMBERS = 50_000_000
@@ -120,27 +116,6 @@ def why_not(method: Method, X: Any, settings: Settings) -> str:
             f" {there / 1e9:.1f} GB may be used"
         )
     return ""
-
-
-def check_positives_only(
-    training: Training, settings: Settings, method: str | None
-) -> tuple[str, str]:
-    """Return the method for labels of one class and why, or refuse what can't be had from them."""
-    only = f"All labels of {training.target!r} are {training.classes.names[1]!r}"
-    if method not in (None, "auto", FOR_POSITIVES.name):
-        raise DataError(
-            f"{only}, and the method {method!r} needs labels of two classes. Label some other rows,"
-            f" or leave `method` out: {FOR_POSITIVES.name} is then used."
-        )
-    if settings.min_precision is not None:
-        raise DataError(
-            f"{only}: without labels of other rows no precision can be measured. Ask for a recall,"
-            " or label some rows that a first model accepts."
-        )
-    return (
-        FOR_POSITIVES.name,
-        f"{only}, and the other rows are unlabeled: it learns from positives and unlabeled rows.",
-    )
 
 
 def shape_for(method: Method, X: Any) -> Any:

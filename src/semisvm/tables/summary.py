@@ -329,7 +329,7 @@ def summarize(
         created=now(),
         data=DataSummary(
             name=training.name,
-            rows=len(training.codes),
+            rows=training.n_rows,
             labeled=training.n_labeled,
             unlabeled=training.n_unlabeled,
             target=training.target,

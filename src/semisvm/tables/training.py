@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,7 @@ WAYS = (AT_RANDOM, BY_DOUBT, BY_CAMPAIGN)
 class Training:
     """What a model is fitted to, or some of these rows, in the forms that methods take."""
 
+    stages: ClassVar[Any] = None  # how it is fitted: None for `fit.Stages`
     name: str  # of the file
     target: str  # the label column
     rows: Any  # the features: `Columns`; in Python also a matrix, or what a model takes
@@ -93,6 +94,10 @@ class Training:
         class is the last.
         """
         return self.classes.categorical(self.codes)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.codes)
 
     @property
     def n_labeled(self) -> int:
