@@ -158,6 +158,18 @@ def test_many_resamples_are_valued_as_few_are_when_they_do_not_fit_at_once(monke
     assert np.array_equal(resampled_values(scores, is_positive, copies, Target()), whole)
 
 
+@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
+def test_the_compiled_pass_over_many_resamples_gives_the_numbers_of_numpy(monkeypatch, beta):
+    rng = np.random.default_rng(2)
+    scores = rng.integers(0, 20, size=60).astype(float)  # with ties
+    is_positive = rng.uniform(size=60) < 0.3
+    copies = resample(is_positive, 40, rng)
+    by_numpy = resampled_values(scores, is_positive, copies, Target(beta=beta))
+    monkeypatch.setattr("semisvm.decision.audit._WORTH_COMPILING", 1)
+    compiled = resampled_values(scores, is_positive, copies, Target(beta=beta))
+    assert np.array_equal(compiled, by_numpy)
+
+
 def test_a_target_that_is_a_number_of_rows_leaves_labels_nothing_to_choose():
     with pytest.raises(ValueError, match="accept sets the threshold"):
         resampled_values(
