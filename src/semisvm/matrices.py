@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -84,25 +83,3 @@ def with_small_indices(X: Any) -> Any:
     return sparse.csr_matrix(
         (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape
     )
-
-
-@dataclass(frozen=True)
-class PickedRows:
-    """X[rows] without a copy of all of them: a part is picked when it is asked for, by ``pick(X,
-    rows[part], out)``.
-    """
-
-    X: Any
-    rows: np.ndarray
-    pick: Callable[..., Any]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.rows), self.X.shape[1]
-
-    def __getitem__(self, part: slice) -> Any:
-        return self.pick(self.X, self.rows[part])
-
-    def write(self, part: slice, out: np.ndarray) -> None:
-        """Pick a part of dense rows into an array of their type."""
-        self.pick(self.X, self.rows[part], out)

@@ -21,7 +21,6 @@ from semisvm.kernels.formula import Formula
 from semisvm.kernels.threads import for_each
 from semisvm.labels import Labels
 from semisvm.matrices import (
-    PickedRows,
     columns_of_words,
     is_plain_float,
     is_sparse_matrix,
@@ -196,7 +195,7 @@ def largest_magnitude(X: Any) -> float:
     return float(ends.max())
 
 
-def pick_rows(X: Any, rows: np.ndarray, out: np.ndarray | None = None) -> Any:
+def pick_rows(X: Any, rows: np.ndarray) -> Any:
     """X[rows], copied by all threads; `rows` are numbers from 0 on."""
     if (
         not isinstance(X, np.ndarray)
@@ -205,7 +204,7 @@ def pick_rows(X: Any, rows: np.ndarray, out: np.ndarray | None = None) -> Any:
         or X.dtype.hasobject
     ):
         return X[rows]
-    picked = np.empty((len(rows), X.shape[1]), dtype=X.dtype) if out is None else out
+    picked = np.empty((len(rows), X.shape[1]), dtype=X.dtype)
     parts = _parts(len(rows), picked.nbytes)
     for_each(lambda part: np.take(X, rows[part], axis=0, out=picked[part], mode="clip"), parts)
     return picked
@@ -259,7 +258,6 @@ def refuse_undefined(scores: np.ndarray, X: Any, names: Any = None) -> None:
     if is_finite.all():
         return
     row = int(np.flatnonzero(~is_finite)[0])
-    X = X[:] if isinstance(X, PickedRows) else X
     is_matrix = is_sparse_matrix(X) or isinstance(X, np.ndarray | TensorRows)
     told = (
         _largest_number(X[[row]], names)[1]
