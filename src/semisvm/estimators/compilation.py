@@ -14,8 +14,6 @@ from semisvm.dual import DualProblem
 from semisvm.dual.advance import PairwiseSteps, WorkingSets
 from semisvm.dual.host import SolverState
 from semisvm.estimators.auto.trees import FEW_WALKS, grow_forest, grow_leaf_shares
-from semisvm.estimators.classifier import MANY_NUMBERS
-from semisvm.estimators.equal_rows import content_key
 from semisvm.kernels import (
     SHORT_ROW,
     WORTH_COMPILING,
@@ -86,9 +84,6 @@ def compile_all() -> dict[str, float]:
     for dtype in types:
         with timed(f"linear machines, sparse rows, {dtype.__name__}"):
             _solve_linear(sparse.csr_array(few, dtype=dtype), sign)
-    with timed("passes over many rows"):
-        for dtype in types:
-            content_key(np.zeros((4, MANY_NUMBERS // 4 + 1), dtype=dtype))
     with timed("trees"):  # and more rows through them than NumPy sends
         codes = (sign > 0).astype(np.intp)
         trees, *_ = grow_forest(
