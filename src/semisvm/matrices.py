@@ -61,15 +61,6 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def is_plain_float(values: np.ndarray) -> bool:
-    """Whether an array is one piece of memory with numbers in float32 or float64."""
-    return (
-        values.dtype in (np.float32, np.float64)
-        and values.dtype.isnative
-        and values.flags.c_contiguous
-    )
-
-
 def with_small_indices(X: Any) -> Any:
     """A sparse matrix whose indices are 32-bit integers where they fit: parts of scikit-learn
     take no others.
