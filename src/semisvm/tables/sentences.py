@@ -699,7 +699,7 @@ def _accepted(summary: FitSummary, name: str) -> str:
         f"It accepts {rounded_percent(labeled)} of the labeled and {rounded_percent(unlabeled)} of"
         " the unlabeled rows."
     )
-    if summary.positives_only is not None:  # labels of one class are unlike the pool by nature
+    if len(set(sample.sign)) < 2:  # labels of one class are unlike the pool by nature
         return line
     pooled = float(np.mean(np.concatenate(scores) > 0))
     variance = max(pooled * (1 - pooled), 1e-12) * sum(1 / len(part) for part in scores)
@@ -714,7 +714,10 @@ def _unlabeled(summary: FitSummary, name: str) -> str:
     if not summary.data.unlabeled:
         return "Every row has a label: it learned from the labels alone."
     method = summary.method.name
-    if method == "supervised" or not changed_by_unlabeled(summary.audits.get(name, {})):
+    audit = summary.audits.get(name, {})
+    if method != "supervised" and not audit:
+        return ""
+    if not changed_by_unlabeled(audit):
         return "The unlabeled rows were not needed."
     compared = () if summary.comparison is None else summary.comparison.methods
     gains = [result.difference for result in compared if result.name == method]
