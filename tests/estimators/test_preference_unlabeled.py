@@ -165,7 +165,7 @@ def test_the_compiled_pass_over_many_resamples_gives_the_numbers_of_numpy(monkey
     is_positive = rng.uniform(size=60) < 0.3
     copies = resample(is_positive, 40, rng)
     by_numpy = resampled_values(scores, is_positive, copies, Target(beta=beta))
-    monkeypatch.setattr("semisvm.decision.audit._WORTH_COMPILING", 1)
+    monkeypatch.setattr("semisvm.decision.audit.MANY_COPIES", 1)
     compiled = resampled_values(scores, is_positive, copies, Target(beta=beta))
     assert np.array_equal(compiled, by_numpy)
 

@@ -116,7 +116,7 @@ def changed_by_unlabeled(audit: Mapping[str, OperatingPoint]) -> bool:
 
 
 # Numbers of resamples x rows from which a compiled pass is worth loading: NumPy takes 5 ms.
-_WORTH_COMPILING = 1 << 18
+MANY_COPIES = 1 << 18
 # In one table of resamples x rows, so that it stays in the processor's cache.
 _NUMBERS_AT_ONCE = 1 << 17
 
@@ -153,7 +153,7 @@ def resampled_values(
     is_cut[last[hits == np.append(0, hits[:-1])]] = False
     values = np.zeros(len(copies))
     has_best_f = not target.is_constrained and target.costs is None
-    if has_best_f and copies.size >= _WORTH_COMPILING:
+    if has_best_f and copies.size >= MANY_COPIES:
         sums = np.zeros((3, len(copies)), dtype=np.int64)
         by_row = np.ascontiguousarray(copies.T)
         _best_f(by_row, order, positive, is_cut, target.beta**2, sums, values)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from semisvm.decision.audit import MANY_COPIES, resampled_values
+from semisvm.decision.target import Target
 from semisvm.dual import DualProblem
 from semisvm.dual.advance import PairwiseSteps, WorkingSets
 from semisvm.dual.host import SolverState
@@ -84,6 +86,9 @@ def compile_all() -> dict[str, float]:
     for dtype in types:
         with timed(f"linear machines, sparse rows, {dtype.__name__}"):
             _solve_linear(sparse.csr_array(few, dtype=dtype), sign)
+    with timed("best F of resamples"):
+        resamples = np.ones((MANY_COPIES // ROWS_TO_COMPILE + 1, ROWS_TO_COMPILE), np.int32)
+        resampled_values(few[:, 0], sign > 0, resamples, Target())
     with timed("trees"):  # and more rows through them than NumPy sends
         codes = (sign > 0).astype(np.intp)
         trees, *_ = grow_forest(
