@@ -25,7 +25,12 @@ import numpy as np
 from sklearn.preprocessing import normalize
 
 from semisvm.estimators.auto.geometry import SMALLEST_VALUE, chunks_of
-from semisvm.estimators.auto.library import Coordinates, KernelLibrary, make_library
+from semisvm.estimators.auto.library import (
+    MOST_FUNCTIONS,
+    Coordinates,
+    KernelLibrary,
+    make_library,
+)
 from semisvm.estimators.auto.stacking import (
     FamilySettings,
     Member,
@@ -43,6 +48,7 @@ from semisvm.matrices import as_dense, is_sparse_matrix
 # rows that structure is seen from, less than half of the time, and average precision .003 lower on
 # four tables (docs/auto.md).
 SHARE_OF_COLUMNS = 1 / 3
+MORE_FUNCTIONS = 48  # of graphs of columns and texts, beyond the 8 C that a kernel takes
 # The weight of graphs from which a family of columns is made from all rows: with a third of them,
 # average precision on digits (optdigits, 100 labels) falls from .95 to .87.
 GRAPHS_TAKE_ALL_ROWS = 0.75
@@ -157,6 +163,7 @@ def train_kernels(view: str, task: FamilyTask) -> FamilyFit:
         is_cosine=is_cosine,
         is_safe=settings.is_safe,
         device=settings.device,
+        n_functions=MOST_FUNCTIONS if view == "rows" else 8 * settings.n_classes + MORE_FUNCTIONS,
     )
     if is_sparse_matrix(rows) and is_cosine and view != "rows":  # texts, for latent semantics
         task.products[view] = library.geometry.uncentered(at.products)[np.ix_(node, node)]
