@@ -8,8 +8,8 @@
     forecasts   labels that were forecast before the first one, and labels that it took
     speed       a pool of a million rows
 
-`--supg CLONE` and `--bargain CLONE` name clones of stanford-futuredata/supg and ucbepic/BARGAIN;
-without them these columns stay empty. `--seeds N` runs per cell (blocks of ten for violations),
+`--supg CLONE` and `--bargain CLONE` name clones of stanford-futuredata/supg and ucbepic/BARGAIN,
+`--earlier CLONE` one of version 0.2 of this project; without them these columns stay empty. `--seeds N` runs per cell (blocks of ten for violations),
 `--jobs N` processes. SEMISVM_DATA names the
 data folder. Finished cells are kept in studies/certify/results (or `--out`) and are not run again;
 `--show` prints the tables without running anything. docs/measured/certify.md has them with date and
@@ -39,7 +39,7 @@ BESIDE: dict[str, tuple[str, tuple[str, ...], tuple[float, ...], float, tuple[in
     "precision": ("precision", tuple(TABLES), (0.8, 0.9, 0.95), 0.1, (100, 300), 3),
     "recall": ("recall", tuple(TABLES), (0.7, 0.8, 0.9), 0.1, (100, 300), 3),
 }
-METHODS = ("campaign", "campaign, one look", "BARGAIN", "SUPG", "top", "random")
+METHODS = ("campaign", "campaign, one look", "0.2", "BARGAIN", "SUPG", "top", "random")
 GROUPS = ((0.05, "below 5%"), (0.15, "5 to 15%"), (1.0, "above 15%"))
 
 
@@ -49,7 +49,7 @@ GROUPS = ((0.05, "below 5%"), (0.15, "5 to 15%"), (1.0, "above 15%"))
 def run_beside(part: str, options: argparse.Namespace) -> Records:
     """Run the methods of a part, all of them on one pool before the next."""
     measure, pools, levels, risk, budgets, n_seeds = BESIDE[part]
-    chosen = beside.methods(measure, options.supg, options.bargain)
+    chosen = beside.methods(measure, options.supg, options.bargain, options.earlier)
     tasks = [
         (f"{pool}|{level:g}|{budget}|{method}", seed)
         for seed in range(options.seeds or n_seeds)
@@ -192,6 +192,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help="Which; all by default.")
     parser.add_argument("--supg", type=Path, metavar="CLONE")
     parser.add_argument("--bargain", type=Path, metavar="CLONE")
+    parser.add_argument("--earlier", type=Path, metavar="CLONE")
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--jobs", type=int, default=1, help="Processes.")
     parser.add_argument("--out", type=Path, default=RESULTS)

@@ -19,7 +19,6 @@ from semisvm import Campaign
 from studies.certify import rivals
 from studies.certify.pools import TABLES, Pool, circles, supg_pools, table_pool
 
-BATCHES = 15  # that a campaign's labels come in
 Select = Callable[[Pool, float, float, int, int], np.ndarray]
 
 
@@ -31,7 +30,7 @@ def campaign_rows(measure: str, **options: Any) -> Select:
         campaign = Campaign(
             pool.scores, confidence=1 - risk, budget=budget, seed=f"{seed:04x}", **asked, **options
         )
-        at_once = max(10, budget // BATCHES)
+        at_once = max(10, budget // rivals.BATCHES)
         while campaign.n_labels < budget and (
             rows := campaign.draw(min(at_once, budget - campaign.n_labels))
         ):
@@ -43,7 +42,9 @@ def campaign_rows(measure: str, **options: Any) -> Select:
     return select
 
 
-def methods(measure: str, supg: Path | None, bargain: Path | None) -> dict[str, Select]:
+def methods(
+    measure: str, supg: Path | None, bargain: Path | None, earlier: Path | None
+) -> dict[str, Select]:
     """Return the methods by name; those of others only where their clone is given."""
     chosen: dict[str, Select] = {"campaign": campaign_rows(measure)}
     if measure == "recall":
@@ -56,6 +57,8 @@ def methods(measure: str, supg: Path | None, bargain: Path | None) -> dict[str, 
         chosen["SUPG"] = rivals.supg(supg, measure)
     if bargain is not None:
         chosen["BARGAIN"] = rivals.bargain(bargain, measure)
+    if earlier is not None:
+        chosen["0.2"] = rivals.earlier(earlier, measure)
     return chosen
 
 

@@ -5,6 +5,7 @@
                only.
     BARGAIN    Zeighami, Shankar, Parameswaran (2025): thresholds in a fixed sequence, betting bounds;
                from a clone of ucbepic/BARGAIN. Recall with beta = 0, whose promise is unconditional.
+    0.2        campaigns of version 0.2, from a clone of its source: certified thresholds
     top        labels the rows with the highest scores and returns the positives among them
     random     labels of simple random rows, and exact binomial tests (Clopper and Pearson) once, at the
                end: fixed sequence, from strict to loose for a precision and the reverse for a recall
@@ -26,6 +27,7 @@ from studies.certify.pools import Pool
 
 # Packages that the clones import for other purposes (language models, progress bars, files).
 NOT_NEEDED = ("openai", "pydantic", "tqdm", "feather")
+BATCHES = 15  # that a campaign's labels come in
 N_QUANTILES = 50  # thresholds of "random"
 
 
@@ -96,6 +98,38 @@ def bargain(folder: Path, measure: str):
         return np.asarray(method.process(list(range(len(pool.scores)))), dtype=int)
 
     return select
+
+
+def earlier(folder: Path, measure: str):
+    """Return the selection of a campaign of version 0.2, from a clone of its source: the rows above
+    the threshold that is certified.
+    """
+    ours = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_ours(name)}
+    sys.path.insert(0, str(folder / "src"))
+    campaign_type = importlib.import_module("semisvm.campaign").Campaign
+    sys.path.remove(str(folder / "src"))
+    for name in filter(_is_ours, list(sys.modules)):
+        del sys.modules[name]
+    sys.modules.update(ours)
+
+    def select(pool: Pool, level: float, risk: float, budget: int, seed: int) -> np.ndarray:
+        asked = {f"min_{measure}": level}
+        campaign = campaign_type(pool.scores, confidence=1 - risk, seed=f"{seed:04x}", **asked)
+        at_once = max(10, budget // BATCHES)
+        n_labels = 0
+        while n_labels < budget and (rows := campaign.draw(min(at_once, budget - n_labels))):
+            campaign.tell(rows, pool.truth[rows])
+            n_labels += len(rows)
+        point = campaign.verdict().operating_point
+        if point is not None:
+            return np.flatnonzero(pool.scores > point.threshold)
+        return np.arange(0 if measure == "precision" else len(pool.scores))
+
+    return select
+
+
+def _is_ours(module: str) -> bool:
+    return module == "semisvm" or module.startswith("semisvm.")
 
 
 def top(pool: Pool, level: float, risk: float, budget: int, seed: int) -> np.ndarray:

@@ -22,6 +22,7 @@ from semisvm.campaign.procedure import (
 )
 from semisvm.campaign.state import CampaignState
 from semisvm.decision.betting import perfect_record
+from semisvm.decision.climb import plan_climb
 from semisvm.decision.precision_sets import (
     PrefixPath,
     SetOutlook,
@@ -33,7 +34,7 @@ from semisvm.decision.precision_sets import (
     random_parts,
     returnable,
 )
-from semisvm.decision.spent_risk import set_bounds
+from semisvm.decision.spent_risk import is_spent, set_bounds
 
 FIRST_AT_RANDOM = 10  # labels: they say how good the predictions are
 SOON = 1.5  # times the labels of the first certificate in sight, for a larger one
@@ -90,7 +91,7 @@ class PrecisionSets(SetProcedure):
     def fewest_labels(self) -> tuple[int, ...]:
         """Return per set how many labels prove it if every answer is positive."""
         records = [
-            perfect_record(bound.n, self._level, self._state.risk * share)
+            perfect_record(bound.n, self._level, self._state.risk * share) if share > 0 else None
             for bound, share in zip(self._bounds, np.cumsum(self._shares), strict=True)
         ]
         return tuple(
@@ -105,8 +106,10 @@ class PrecisionSets(SetProcedure):
         unlabeled = self._answers == UNLABELED
         if not unlabeled.any():
             return []
-        k, n_random = self._where_to_label(n)
-        rows = self._order.next_rows(np.arange(k + 1), min(n, n_random))
+        rows: list[int] = []
+        for k, n_random in self._where_to_label(n):
+            planned = self._order.next_rows(np.arange(k + 1), min(n, n_random + len(rows)))
+            rows += [row for row in planned if row not in set(rows)][: min(n - len(rows), n_random)]
         if len(rows) < n:
             below = self._by_rank[self._sizes[k] :]
             # Below the set, then anywhere, then the rows beyond those whose rank is kept.
@@ -115,8 +118,8 @@ class PrecisionSets(SetProcedure):
                 rows += candidates[unlabeled[candidates]][: n - len(rows)].tolist()
         return rows
 
-    def _where_to_label(self, n: int) -> tuple[int, int]:
-        """The set to label rows of at random, and how many of them."""
+    def _where_to_label(self, n: int) -> list[tuple[int, int]]:
+        """The sets to label rows of at random, and how many of them."""
         n_labels = len(self._state.log.codes)
         outlook = self._outlook()
         best, n_returned = self._best_set(self._lower()[0])
@@ -126,11 +129,15 @@ class PrecisionSets(SetProcedure):
             forecasts = np.array([math.inf if n is None else n for n in in_sight])
             if np.isfinite(forecasts.min()):
                 soon = np.flatnonzero(forecasts <= SOON * forecasts.min())
-                return int(soon[-1]), n
+                return [(int(soon[-1]), n)]
         n_left = max(self._state.n_planned - n_labels, n)
         lengths = self._order.prefix_lengths(outlook.n_sets, random_parts(n_left))
-        k, n_random, _ = plan_labels(outlook, lengths, n_left, n_returned)
-        return k, max(n_random, FIRST_AT_RANDOM - n_labels)
+        k, n_random, value = plan_labels(outlook, lengths, n_left, n_returned)
+        if is_spent(self._state.n_planned, is_budget=self._state.budget is not None):
+            climb = plan_climb(outlook, n_left, n_returned)
+            if climb is not None and climb.value > value:
+                return list(climb.steps)
+        return [(k, max(n_random, FIRST_AT_RANDOM - n_labels))]
 
     def standing(self, *, with_forecasts: bool = True) -> Standing:
         """Return what is proved, for the sets as they are and for the rows that are returned."""
@@ -256,7 +263,7 @@ class PrecisionSets(SetProcedure):
             gains = path.mixture[late][is_possible] - at_null[is_possible]
             evidence = max(0.0, float(gains.max(initial=0.0)))
         expected = outlook.hits + outlook.unlabeled * outlook.rates
-        needed = 1 / (self._state.risk * level)
+        needed = 1 / (self._state.risk * level) if level > 0 else math.inf
         if is_certified:  # the bounds of a budget are exact, and may need less than this ratio
             needed = min(needed, float(np.exp(evidence)))
         return ThresholdEvidence(

@@ -316,6 +316,7 @@ class SetOutlook:
         whole rows.
         """
         n_plans, m = lengths.shape
+        proved, levels_now = self.proved
         unlabeled = np.cumsum(self.unlabeled)[:m]
         hope = np.cumsum(self.unlabeled * self.rates)[:m]
         hits = np.cumsum(self.hits)[:m]
@@ -336,10 +337,17 @@ class SetOutlook:
                 read = np.round(read)
                 pos = np.minimum(np.floor(pos), read)
             levels = self.shares[j] + carried[:, about]
-            L = bound.expected(pos, read - pos, self.risk, levels)
+            L = np.maximum(bound.expected(pos, read - pos, self.risk, levels), proved[j])
             carried[:, about] = np.where(bound.whole <= L, levels, 0.0)
+            carried[:, about.stop :] = levels_now[j] if bound.whole <= proved[j] else 0.0
             lower[:, j] = np.minimum(L[:, 0], bound.whole)
         return lower, rates
+
+    @cached_property
+    def proved(self) -> tuple[Floats, Floats]:
+        """The bounds of the sets now, and their shares of the risk."""
+        found = np.cumsum(self.hits)[: self.n_sets]
+        return certified_bounds(self.bounds, self.paths, found, self.shares, self.risk)
 
     @cached_property
     def _sums(self) -> tuple[Floats, Floats]:

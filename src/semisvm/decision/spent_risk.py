@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 
 from semisvm.decision.betting import CLAIM_ROUNDING, null_total
 from semisvm.decision.checks import Floats
-from semisvm.decision.precision_sets import PrefixPath, SetBound, width_of
+from semisvm.decision.precision_sets import SPREADS, PrefixPath, SetBound, width_of
 
 LATER = 0.1  # of the risk is spent beyond the budget
 # The risk that is spent grows with this power of the labels: much of it early, because sets inside
@@ -152,6 +152,31 @@ class SpentBound(SetBound):
             is_rejected = neg[mine] <= at + CLAIM_ROUNDING
             lower[mine] = np.maximum(lower[mine], self._above(is_rejected))
         return lower
+
+    def limits(self, risk: float, share: float) -> np.ndarray:
+        """Return the most negatives with which the set is proved after 0, 1, ... rows, as far as
+        the budget goes; -1 where it is not.
+        """
+        table = self._table(risk, share, self._budget)
+        return np.full(1, -1) if table is None else most_negatives(*table)[-1]
+
+    def reads_needed(self, read: int, neg: float, rate: float, risk: float, share: float) -> Floats:
+        """Return after how many rows in all the set is expected to be proved, for each of SPREADS;
+        infinite where the budget is not enough.
+
+        So far `read` rows have `neg` negative ones; a share `rate` of the others is positive.
+        """
+        limits = self.limits(risk, share)[read:]
+        if not len(limits):
+            return np.full(len(SPREADS), math.inf)
+        new = np.arange(len(limits))
+        left = np.maximum(1 - new / max(self.n - read, 1), 0.0)
+        more = (1 - rate) * new - np.outer(SPREADS, np.sqrt(new * left * rate * (1 - rate)))
+        expected = neg + np.maximum(np.round(more), 0)
+        is_enough = expected <= limits
+        if read + len(limits) > self.n:  # where every row is read, nothing is left to prove
+            is_enough[:, -1] |= expected[:, -1] <= self.n - self.whole
+        return np.where(is_enough.any(axis=1), read + is_enough.argmax(axis=1), math.inf)
 
     def _table(
         self, risk: float, share: float, length: float
