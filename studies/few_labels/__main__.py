@@ -169,10 +169,12 @@ def _table_of_means(cells: list[dict[str, Any]]) -> str:
             np.mean([cell[measure] for cell in theirs.values()])
             for measure in ("average_precision", "f1", "error", "seconds")
         )
-        rates = [f"{f1:.3f}", f"{error:.3f}", f"{seconds:.1f}"]
+        megabytes = max(cell["megabytes"] for cell in theirs.values())
+        rates = [f"{f1:.3f}", f"{error:.3f}", f"{seconds:.1f}", f"{megabytes:.0f}"]
         lines.append([method, f"{precision:.3f}", *versus, *rates, interval])
     head = ["method", "average precision", "AutoSVC better / worse", "difference"]
-    return markdown_table([*head, "F1", "error", "CPU s", "interval of the difference"], lines)
+    rates = ["F1", "error", "CPU s", "most MB"]
+    return markdown_table([*head, *rates, "interval of the difference"], lines)
 
 
 def _table_of_losses(cells: list[dict[str, Any]]) -> str:

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from studies.few_labels import __main__ as few_labels
-from studies.few_labels import public, reliability, sets
+from studies.few_labels import discrete, public, reliability, sets
 from studies.few_labels.methods import METHODS
 from studies.harness.means import read_cells
 from studies.ssl_book import __main__ as ssl_book
@@ -211,9 +211,9 @@ def test_means_and_pages_do_not_depend_on_the_order_of_records(tmp_path, capsys,
     measures = {"average_precision": 0.61, "f1": 0.6, "error": 0.4, "seconds": 2.0, "megabytes": 10}
     assert cells[0] == first | measures
     assert "20 labels, 4 tables" in pages[0][0]
-    assert "| AutoSVC | 0.760 |  |  | 0.750 | 0.250 | 2.0 |  |" in pages[0][0]
+    assert "| AutoSVC | 0.760 |  |  | 0.750 | 0.250 | 2.0 | 10 |  |" in pages[0][0]
     (line,) = (line for line in pages[0][0].splitlines() if line.startswith("| random forest"))
-    start = "| random forest | 0.705 | 3 / 1 | +0.055 | 0.695 | 0.305 | 2.0 | "
+    start = "| random forest | 0.705 | 3 / 1 | +0.055 | 0.695 | 0.305 | 2.0 | 10 | "
     assert line.startswith(start)
     low, _, high, _ = line.removeprefix(start).split()
     assert float(low) < 0.055 < float(high)
@@ -324,3 +324,21 @@ def test_bins_of_probabilities_count_every_table_alike():
     assert high["probability"] == pytest.approx((0.8 + 0.375) / 1.5)
     assert high["share"] == pytest.approx((2 / 3 + 0.5) / 1.5)
     assert "| 0.7 to 0.9 | 0.750 | 0.783 | 0.778 |" in reliability.table_of([low, high])
+
+
+def test_tables_of_codes_are_those_of_their_rules():
+    boards, crosses_win = discrete.tic_tac_toe()
+    assert boards.shape == (958, 9)
+    assert crosses_win.sum() == 626  # of the 958 ends of a game, as in the UCI repository
+    robots, follows = discrete.monk(1)
+    assert robots.shape == (432, 6)
+    assert follows.sum() == 216
+    assert all(
+        expected == (row[0] == row[1] or row[4] == 1)
+        for row, expected in zip(robots.tolist(), follows.tolist(), strict=True)
+    )
+    X = np.arange(12.0)[:, None] * [1, -2]
+    codes, _ = discrete.in_values(X, np.zeros(12), 3)
+    for column in codes.T:  # four rows that are next to each other share a value
+        assert [len(set(part)) for part in np.split(column, 3)] == [1, 1, 1]
+        assert sorted(column[::4]) == [0, 1, 2]

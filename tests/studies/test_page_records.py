@@ -10,6 +10,7 @@ from page_tables import agrees, assert_shown, cells, page, part
 from source_files import REPOSITORY
 from studies import practitioner
 from studies.certify import fair_sample
+from studies.few_labels import discrete
 from studies.few_labels.__main__ import page_of
 from studies.few_labels.public import TABLES, TEXTS
 from studies.few_labels.reliability import table_of
@@ -84,6 +85,15 @@ def test_the_page_of_few_labels_begins_with_its_means(names):
         }
         n_first = sum(by_method["AutoSVC"][name] >= value for name, value in best.items())
         assert shown == f"{n_first} of {len(best)}"
+
+
+def test_the_tables_of_codes_are_on_record():
+    codes = read_cells(STUDIES / "few_labels" / "discrete.json")
+    text = page("docs/measured/few-labels.md")
+    assert discrete.page_of(codes) in text
+    draws = {cell["draws"] for cell in codes}
+    assert draws == {3}
+    assert "three draws each" in text
 
 
 def test_the_probabilities_of_autosvc_are_on_record():
