@@ -25,7 +25,6 @@ from semisvm.kernels.threads import (
     limited_threads,
     n_threads,
     openmp_threads,
-    team,
     times,
 )
 
@@ -38,7 +37,7 @@ def count_pieces(counter, times):
         piece = next_piece(counter)
 
 
-def every_piece_once(crew, n_pieces=2000, most=None):
+def every_piece_once(crew, n_pieces=2000, most=4):
     counter = np.zeros(1, dtype=np.int64)
     times = np.zeros(n_pieces, dtype=np.int64)
     crew.run(lambda: count_pieces(counter, times), most)
@@ -48,26 +47,22 @@ def every_piece_once(crew, n_pieces=2000, most=None):
 
 @pytest.fixture
 def crew():
-    crew = Team(4)
-    yield crew
-    crew.close()
+    return Team()
 
 
 # --- what a region does ---
 
 
-@pytest.mark.parametrize("size", [1, 2, 5])
-def test_every_piece_is_done_once(size):
-    crew = Team(size)
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_every_piece_is_done_once(crew, most):
     for n_pieces in (0, 1, 3, 10_000):
-        every_piece_once(crew, n_pieces)
+        every_piece_once(crew, n_pieces, most)
     every_piece_once(crew, most=2)
-    crew.close()
 
 
 def test_all_threads_take_part_and_no_more_than_are_worth_it(crew):
-    for most, expected in ((None, 4), (3, 3), (1, 1)):
-        meet = threading.Barrier(expected)
+    for most in (3, 4, 2, 1):
+        meet = threading.Barrier(most)
         inside = set()
 
         def take_part(meet=meet, inside=inside):
@@ -75,17 +70,17 @@ def test_all_threads_take_part_and_no_more_than_are_worth_it(crew):
             meet.wait(timeout=20)
 
         crew.run(take_part, most)
-        assert len(inside) == expected
+        assert len(inside) == most
 
 
 def test_a_region_ends_when_its_work_is_done_even_if_a_thread_never_comes(crew):
-    crew.close()  # its threads are gone or going
+    crew._n_started = 3  # which nobody has started
     every_piece_once(crew)
 
 
 def test_a_region_inside_a_region_is_done_by_its_caller(crew):
     seen = []
-    crew.run(lambda: seen.append(every_piece_once(crew)))
+    crew.run(lambda: seen.append(every_piece_once(crew)), 4)
     assert seen
     assert all(seen)
 
@@ -114,7 +109,7 @@ def test_an_error_in_any_thread_reaches_the_caller_and_the_team_goes_on(crew, fa
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        crew.run(fail)
+        crew.run(fail, 4)
     every_piece_once(crew)
 
 
@@ -132,7 +127,7 @@ def test_ctrl_c_waits_for_the_threads_that_write_to_the_callers_arrays(crew):
         ended.append(True)
 
     with pytest.raises(KeyboardInterrupt):
-        crew.run(work)
+        crew.run(work, 4)
     assert len(ended) == 3
     every_piece_once(crew)
 
@@ -154,10 +149,10 @@ def test_openmp_environment_and_threadpoolctl_limit_the_threads(monkeypatch):
     monkeypatch.setattr(threads, "_libraries", lambda kind: [])
     monkeypatch.setattr(threads._load, "n_cores_to_use", lambda: 99)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    assert n_threads() == team().size == 6
+    assert n_threads() == 6
     for text, expected in (("3", 3), ("4,2", 4), ("99", 6), ("0", 1), ("many", 6)):
         monkeypatch.setenv("OMP_NUM_THREADS", text)
-        assert n_threads() == team().size == expected
+        assert n_threads() == expected
 
 
 @pytest.mark.parametrize(
@@ -173,7 +168,7 @@ def test_cores_that_others_keep_busy_are_left_to_them_unless_few_are_free(
     own = iter([10.0, 11.5])
     monkeypatch.setattr(threads.time, "perf_counter", lambda: next(clock))
     monkeypatch.setattr(threads, "_busy_seconds", lambda: next(busy))
-    monkeypatch.setattr(threads, "_own_seconds", lambda: next(own))
+    monkeypatch.setattr(threads.time, "process_time", lambda: next(own))
     monkeypatch.setattr(threads, "_n_visible_cores", lambda: 8)
     load = threads._Load()
     assert load.n_free_cores() == n_free
@@ -199,14 +194,14 @@ import hashlib, threading
 import numpy as np
 from threadpoolctl import threadpool_info
 from semisvm import SupervisedSVC
-from semisvm.kernels.threads import n_threads, team
+from semisvm.kernels.threads import n_threads
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(3000, 40))
 model = SupervisedSVC(C=10.0).fit(X, X[:, 0] + rng.normal(size=len(X)) > 0)
 scores = model.decision_function(X)
 helpers = [thread for thread in threading.enumerate() if thread.name == "semisvm-team"]
-print(n_threads(), team().size, len(helpers), hashlib.sha256(scores.tobytes()).hexdigest())
+print(n_threads(), len(helpers), hashlib.sha256(scores.tobytes()).hexdigest())
 """
 # Before anything else of the process: what the system, or its user, allows.
 LIMITS = {
@@ -243,7 +238,7 @@ def test_one_core_half_a_core_or_one_thread_by_wish_start_no_other_and_give_the_
         *numbers, digest = done.stdout.split()
         found[name] = digest
         if limit:
-            assert numbers == ["1", "1", "0"], name
+            assert numbers == ["1", "0"], name
     assert len(set(found.values())) == 1, found
 
 
@@ -325,14 +320,13 @@ def test_processes_of_joblib_share_the_cores(monkeypatch):
 
 
 def in_child(answer):
-    answer.put(every_piece_once(team()))
+    answer.put(every_piece_once(threads._team))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_child_of_a_fork_has_a_team_of_its_own(monkeypatch):
-    monkeypatch.setattr(threads, "_n_allowed", lambda: 3)
-    every_piece_once(team())
+def test_a_child_of_a_fork_has_a_team_of_its_own():
+    every_piece_once(threads._team)
     context = multiprocessing.get_context("fork")
     answer = context.Queue()
     child = context.Process(target=in_child, args=(answer,))
@@ -340,7 +334,7 @@ def test_a_child_of_a_fork_has_a_team_of_its_own(monkeypatch):
     assert answer.get(timeout=60)
     child.join()
     assert child.exitcode == 0
-    every_piece_once(team())
+    every_piece_once(threads._team)
 
 
 def limit_in_child(answer):
@@ -369,7 +363,7 @@ def test_a_child_of_a_fork_finds_nobody_inside_the_limit_of_blas_threads():
 
 
 def test_the_team_ends_with_the_process():
-    program = "from semisvm.kernels.threads import Team; Team(4).run(lambda: None); print('end')"
+    program = "from semisvm.kernels.threads import Team; Team().run(lambda: None, 4); print('end')"
     ended = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True
     )
@@ -381,7 +375,7 @@ def test_a_process_that_can_start_no_thread_works_alone(monkeypatch):
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    every_piece_once(Team(4))
+    every_piece_once(Team())
 
 
 @pytest.mark.skipif(

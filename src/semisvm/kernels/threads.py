@@ -2,11 +2,11 @@
 
 Compiled functions release the interpreter lock, so plain threads are enough. (Numba's own parallel
 loops are not used: its work queue aborts the process if two Python threads enter it, and OpenMP
-does not survive a fork.) The threads of the team are started once and live as long as the process.
-A parallel part is a *region*: every thread calls the same function, which takes pieces of the work
-from a counter until none is left. A region costs 3 microseconds of processor time beside its work;
-by `concurrent.futures` it would be 30 with two threads and 150 with sixteen, and a solve has
-thousands of them.
+does not survive a fork.) The threads of the team are started when they are first needed and live
+as long as the process. A parallel part is a *region*: every thread calls the same function, which
+takes pieces of the work from a counter until none is left. A region costs 3 microseconds of
+processor time beside its work; by `concurrent.futures` it would be 30 with two threads and 150 with
+sixteen, and a solve has thousands of them.
 
     in_pieces(compiled, ...)
 
@@ -103,7 +103,7 @@ class _Load:
     def __init__(self) -> None:
         self.looked_at = time.perf_counter()
         self.busy = _busy_seconds()
-        self.own = _own_seconds()
+        self.own = time.process_time()
         self.n_others = 0.0
 
     def n_cores_to_use(self) -> int:
@@ -122,7 +122,7 @@ class _Load:
         seconds = now - self.looked_at
         if seconds >= SECONDS_PER_LOOK:
             busy = _busy_seconds()
-            own = _own_seconds()
+            own = time.process_time()
             own_cores = (own - self.own) / seconds
             if busy is not None and self.busy is not None:
                 self.n_others = max(0.0, (busy - self.busy) / seconds - own_cores)
@@ -148,11 +148,6 @@ def _busy_seconds() -> float | None:
         return ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, AttributeError, KeyError, ValueError, IndexError):
         return None
-
-
-def _own_seconds() -> float:
-    times = os.times()
-    return times.user + times.system
 
 
 @cache
@@ -310,16 +305,33 @@ def on_this_thread() -> Iterator[None]:
 
 
 class Team:
-    """Threads that wait for regions: `size` work on one, the caller among them. `team` returns
-    that of the process.
-    """
+    """Threads that wait for regions. They are started when a region first needs them."""
 
-    def __init__(self, size: int):
-        self.size = size
-        self._waiting: SimpleQueue[_Region | None] = SimpleQueue()
+    def __init__(self) -> None:
+        self._waiting: SimpleQueue[_Region] = SimpleQueue()
         self._is_busy = threading.Lock()
         self._n_started = 0
-        for _ in range(size - 1):
+
+    def run(self, function: Callable[[], Any], most: int) -> None:
+        """Call a function on at most so many threads, the caller's among them, and return when all
+        calls have ended.
+
+        It takes pieces of the work until none is left. An error in any thread is raised here.
+        """
+        if most < 2 or _here.is_alone or not self._is_busy.acquire(blocking=False):
+            function()
+            return
+        try:
+            region = _Region(function)
+            for _ in range(self._start(most - 1)):
+                self._waiting.put(region)
+            region.lead()
+        finally:
+            self._is_busy.release()
+
+    def _start(self, wanted: int) -> int:
+        """How many of so many threads there are, once those that are missing are started."""
+        while self._n_started < wanted:
             try:
                 threading.Thread(
                     target=_serve, args=(self._waiting,), name="semisvm-team", daemon=True
@@ -328,28 +340,7 @@ class Team:
                 # No more threads for this process, or it is ending: the others do the work.
                 break
             self._n_started += 1
-
-    def run(self, function: Callable[[], Any], most: int | None = None) -> None:
-        """Call a function on all threads, or at most so many, and return when all calls have ended.
-
-        It takes pieces of the work until none is left. An error in any thread is raised here.
-        """
-        n_others = self._n_started if most is None else min(self._n_started, most - 1)
-        if n_others < 1 or _here.is_alone or not self._is_busy.acquire(blocking=False):
-            function()
-            return
-        try:
-            region = _Region(function)
-            for _ in range(n_others):
-                self._waiting.put(region)
-            region.lead()
-        finally:
-            self._is_busy.release()
-
-    def close(self) -> None:
-        """End the threads once they have done what they have begun."""
-        for _ in range(self._n_started):
-            self._waiting.put(None)
+        return min(wanted, self._n_started)
 
 
 class _Region:
@@ -403,65 +394,47 @@ class _Region:
             raise error or self.error  # type: ignore[misc]
 
 
-def _serve(waiting: "SimpleQueue[_Region | None]") -> None:
-    while (region := waiting.get()) is not None:
+def _serve(waiting: "SimpleQueue[_Region]") -> None:
+    while True:
+        region = waiting.get()
         region.join()
         del region  # its arrays must not live until the next one comes
 
 
 _load = _Load()
-_team: Team | None = None
-_making = threading.Lock()
+_team = Team()
 
 
-def team() -> Team:
-    """Return the team of this process, with as many threads as may be used now."""
-    global _team
-    size = _n_allowed()
-    present = _team
-    if present is not None and present.size == size:
-        return present
-    with _making:
-        if _team is None or _team.size != size:
-            if _team is not None:
-                _team.close()
-            _team = Team(size)
-        return _team
-
-
-def _forget_team() -> None:
+def _start_anew() -> None:
     """In a child process: threads do not survive a fork, so it starts its own."""
-    global _team, _making, _load
-    _team = None
+    global _team, _load
+    _team = Team()
     _load = _Load()
-    _making = threading.Lock()
     _blas_limit.forget()  # whoever was inside is not in this process
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_team)
+    os.register_at_fork(after_in_child=_start_anew)
 
 
 def in_pieces(
     function: Callable[..., Any],
     *arguments: Any,
-    most: int | None = None,
+    most: int,
     memory: Callable[[], Any] | None = None,
 ) -> None:
     """Call ``function(counter, *arguments)`` on up to `most` threads, each with its own
     `memory()` as last argument.
     """
     counter = np.zeros(1, dtype=np.int64)
-    team().run(
+    _team.run(
         lambda: function(counter, *arguments, *([] if memory is None else [memory()])),
         _at_most(most),
     )
 
 
-def _at_most(most: int | None) -> int:
-    """So many threads, or fewer where other processes keep cores busy."""
-    useful = _load.n_cores_to_use()
-    return useful if most is None else min(most, useful)
+def _at_most(most: int) -> int:
+    return min(most, n_threads()) if most > 1 else 1
 
 
 def for_each(function: Callable[..., Any], pieces: Iterable[Any]) -> None:
@@ -480,10 +453,7 @@ def for_each(function: Callable[..., Any], pieces: Iterable[Any]) -> None:
                 return
             function(piece)
 
-    if len(left) <= 1:
-        work()
-    else:
-        team().run(work, _at_most(len(left)))
+    _team.run(work, _at_most(len(left)))
 
 
 def times(left: np.ndarray, right: np.ndarray) -> np.ndarray:
