@@ -206,7 +206,8 @@ def test_picked_rows_are_those_that_an_index_gives(layout, monkeypatch):
         assert abs(picked - expected).sum() == 0
 
 
-def test_the_largest_magnitude_is_that_of_all_numbers():
+def test_the_largest_magnitude_is_that_of_all_parts(monkeypatch):
+    monkeypatch.setattr(classifier, "BYTES_PER_PART", 64)
     X = np.random.default_rng(0).normal(size=(50, 4))
     X[37, 2] = -9.0
     assert (
@@ -216,9 +217,27 @@ def test_the_largest_magnitude_is_that_of_all_numbers():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_numbers_without_a_square_are_refused(rows, dtype):
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_large_array_is_refused_in_the_words_for_a_small_one(monkeypatch, rows, dtype, wrong):
     X = rows[0].astype(dtype)
     y = rows[1]
+    X[3, 1] = wrong
+    told = []
+    for many in (classifier.MANY_NUMBERS, 1):
+        monkeypatch.setattr(classifier, "MANY_NUMBERS", many)
+        with pytest.raises(ValueError, match=r"NaN|infinity") as refused:
+            SupervisedSVC().fit(X, y)
+        told.append(str(refused.value))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_large_array_is_fitted_as_a_small_one_is(monkeypatch, rows, dtype):
+    X = rows[0].astype(dtype)
+    y = rows[1]
+    few = SupervisedSVC().fit(X, y).decision_function(X)
+    monkeypatch.setattr(classifier, "MANY_NUMBERS", 1)
+    assert np.array_equal(SupervisedSVC().fit(X, y).decision_function(X), few)
     with (
         pytest.raises(ValueError, match=r"1e\+200" if dtype == np.float64 else "infinity"),
         np.errstate(over="ignore"),

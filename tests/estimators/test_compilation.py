@@ -14,7 +14,7 @@ from semisvm.estimators.auto.trees import grow_forest, grow_leaf_shares
 from semisvm.estimators.compilation import compile_all
 
 warnings.simplefilter("ignore")
-assert len(compile_all()) == 15
+assert len(compile_all()) == 17
 rng = np.random.default_rng(0)
 
 

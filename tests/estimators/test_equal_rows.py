@@ -284,16 +284,22 @@ def test_a_row_repeated_k_times_is_a_row_of_weight_k(most, seed, multi_class, ga
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_keys_are_equal_for_equal_rows_alone(dtype):
+def test_compiled_keys_put_rows_in_the_order_of_plain_ones(monkeypatch, dtype):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 37)).astype(dtype)
     X[1::7] = X[::7]
     X[rng.random(X.shape) < 0.01] = np.nan
-    key = equal_rows.content_key(X)
     rows = rng.permutation(700)[:600]
-    assert np.array_equal(key[rows], equal_rows.content_key(X[rows]))
-    filled = np.nan_to_num(X, nan=equal_rows.GAP)
-    assert np.array_equal(key[:, None] == key, (filled[:, None] == filled).all(2))
+    plain = equal_rows.content_key(X, rows)
+    assert np.array_equal(plain, equal_rows.content_key(X[rows]))
+    monkeypatch.setattr(equal_rows, "MANY_NUMBERS", 1)
+    compiled = equal_rows.content_key(X, rows)
+    assert compiled == pytest.approx(plain, rel=1e-13)
+    same = (
+        np.nan_to_num(X[rows], nan=equal_rows.GAP)[:, None]
+        == np.nan_to_num(X[rows], nan=equal_rows.GAP)
+    ).all(2)
+    assert np.array_equal(compiled[:, None] == compiled, same)
 
 
 def test_weights_are_repetitions_where_they_are_whole_and_not_all_one():

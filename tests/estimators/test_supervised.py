@@ -23,7 +23,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from semisvm import PositiveUnlabeledSVC, SelfTrainingSVC, SemiSupervisedKFold, SupervisedSVC
-from semisvm.estimators import base
 from semisvm.estimators.equal_rows import content_order
 from semisvm.model_selection.calibration import fit_sigmoid
 from semisvm.model_selection.cross_fit import assign_folds
@@ -373,15 +372,3 @@ def test_a_negative_weight_is_no_row_as_in_svc():
     model = SupervisedSVC(tol=1e-6).fit(X, y, sample_weight=weight)
     alone = SupervisedSVC(tol=1e-6).fit(X[weight > 0], y[weight > 0])
     assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-4)
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_rows_outside_of_the_fit_are_predicted_in_parts(monkeypatch, kernel):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 3))
-    y = np.where(np.arange(60) % 3 == 0, X[:, 0] > 0, -1)
-    whole = SupervisedSVC(kernel=kernel).fit(X, y)
-    monkeypatch.setattr(base, "NUMBERS_PICKED", 21)
-    in_parts = SupervisedSVC(kernel=kernel).fit(X, y)
-    assert_array_equal(in_parts.transduction_, whole.transduction_)
-    assert_array_equal(in_parts.transduction_, np.where(y == -1, whole.predict(X), y))

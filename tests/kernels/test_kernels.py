@@ -13,11 +13,13 @@ from sklearn.svm import SVC
 from oracles import as_dense, naive_kernel
 from semisvm import kernels
 from semisvm.dual import DualProblem, solve
+from semisvm.estimators.classifier import pick_rows
 from semisvm.kernels import kernel_rows, make_formula, panel_source, scores_of_new_rows, sources
 from semisvm.kernels.compiled import rbf_of_dot_rows
 from semisvm.kernels.intrinsics import has_products_of_bytes
 from semisvm.kernels.rows import CachedRows, GivenRows
 from semisvm.kernels.virtual import VirtualRows
+from semisvm.matrices import PickedRows
 from semisvm.memory import budget_bytes, free_bytes
 
 PARAMETERS = {
@@ -602,6 +604,22 @@ def test_words_and_floats_give_the_same_solution(kind, monkeypatch):
         found.append(solve(problem, tol=1e-5))
     assert found[0].objective == pytest.approx(found[1].objective, rel=1e-6)
     assert_allclose(found[0].scores, found[1].scores, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_rows_picked_when_they_are_scored_have_the_scores_of_picked_ones(form):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    rows = rng.permutation(60)[:40]
+    coefficients = rng.normal(size=(2, 10))
+    formula = make_formula("rbf", X, gamma=0.3)
+    later = PickedRows(form(X), rows, pick_rows)
+    assert later.shape == (40, 4)
+    expected = scores_of_new_rows(form(X)[rows], form(X[:10]), coefficients, formula)
+    assert np.array_equal(scores_of_new_rows(later, form(X[:10]), coefficients, formula), expected)
+    if form is np.asarray:
+        later.write(slice(5, 9), out := np.empty((4, 4)))
+        assert np.array_equal(out, X[rows[5:9]])
 
 
 @pytest.mark.parametrize("is_large", [False, True])

@@ -46,7 +46,7 @@ from semisvm.kernels.formula import KERNEL_NAMES
 from semisvm.kernels.threads import limited_threads, with_limited_threads
 from semisvm.labels import Labels, encode, refuse_marker_as_class
 from semisvm.machines import Solver
-from semisvm.matrices import as_dense, is_sparse_matrix, stored_numbers
+from semisvm.matrices import PickedRows, as_dense, is_sparse_matrix, stored_numbers
 from semisvm.model_selection.scoring import winning_codes
 from semisvm.primal.dask_rows import is_streamed
 from semisvm.primal.rows import Rows
@@ -60,7 +60,6 @@ from semisvm.sklearn_private import (
 
 Kernel = str | Callable
 MultiClass = Literal["auto", "ovr", "ovo"]
-NUMBERS_PICKED = 1 << 25  # of training rows that are predicted at a time: at most 256 MB are copied
 DUAL_ATTRIBUTES = ("support_", "support_vectors_", "dual_coef_", "n_support_")
 
 # Of the estimators that have a primal form.
@@ -295,11 +294,10 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         )
         is_open = ~labels.is_labeled[rows_in_use] & is_known
         codes[rows_in_use[is_open]] = guessed[is_open]
-        outside = np.flatnonzero(codes < 0)
-        step = max(1, NUMBERS_PICKED // X.shape[1])
-        for start in range(0, len(outside), step):
-            rows = outside[start : start + step]
-            codes[rows] = winning_codes(self._decide(self._score_checked(pick_rows(X, rows))))
+        if len(outside := np.flatnonzero(codes < 0)):
+            is_whole = found.is_primal or found.formula.name == "precomputed"
+            new = pick_rows(X, outside) if is_whole else PickedRows(X, outside, pick_rows)
+            codes[outside] = winning_codes(self._decide(self._score_checked(new)))
         return codes
 
     def _raw_scores(self, X) -> np.ndarray:

@@ -21,7 +21,9 @@ from semisvm.kernels.formula import Formula
 from semisvm.kernels.threads import for_each
 from semisvm.labels import Labels
 from semisvm.matrices import (
+    PickedRows,
     columns_of_words,
+    is_plain_float,
     is_sparse_matrix,
     stored_numbers,
     with_small_indices,
@@ -39,21 +41,38 @@ LARGEST = 1e150  # a sum of squares of a million such numbers is finite in float
 LARGEST_WEIGHT = 1e30  # of a row, and the inverse of the smallest
 # largest magnitude, and the inverse of the smallest, whose squares are far from the limits
 SAFE_IN_FLOAT32 = 1e12
-BYTES_PER_PART = 1 << 21  # that a thread copies at a time
+BYTES_PER_PART = 1 << 21  # that a thread reads or copies at a time
+MANY_NUMBERS = 1 << 22  # with fewer, NumPy is done before a compiled function is loaded
+CHECKS_OF_NUMBERS = {"ensure_all_finite", "skip_check_array"}  # parameters of `validate_data`
 SAFE_KERNEL_VALUE = 1e30  # in float32, with room for sums of several
 
 
 def validated(estimator: Any, X: Any, **how: Any) -> Any:
     """What scikit-learn's `validate_data` returns, without warnings of overflows."""
+    return measured(estimator, X, **how)[0]
+
+
+def measured(estimator: Any, X: Any, **how: Any) -> tuple[Any, float | None]:
+    """The same, and the largest magnitude where all threads have looked for infinite numbers."""
     if isinstance(X, TensorRows):
         is_plain = len(X.shape) == 2 and min(X.shape) > 0
-        if is_plain and np.isfinite(largest_magnitude(X)):
+        if is_plain and np.isfinite(largest := largest_magnitude(X)):
             validate_data(estimator, X, skip_check_array=True, reset=how.get("reset", True))
-            return X
+            return X, largest
         X = np.asarray(X)  # scikit-learn says below what is wrong
     with np.errstate(over="ignore", invalid="ignore"):
+        if (
+            type(X) is np.ndarray
+            and X.size > MANY_NUMBERS
+            and is_plain_float(X)
+            and not CHECKS_OF_NUMBERS & set(how)
+        ):
+            checked = validate_data(estimator, X, ensure_all_finite=False, **how)
+            # Where it is not finite, scikit-learn says below what is wrong.
+            if np.isfinite(largest := largest_magnitude(checked)):
+                return checked, largest
         try:
-            return validate_data(estimator, X, **how)
+            return validate_data(estimator, X, **how), None
         except (TypeError, ValueError):
             if words := columns_of_words(X):
                 raise not_numbers(
@@ -151,9 +170,10 @@ def training_rows(estimator: Any, X: Any, *, is_kernel: bool) -> Any:
                 f" fit, got {K.shape}."
             )
         return K
-    X = validated(estimator, X, accept_sparse="csr", dtype=FLOATS)
-    usable = with_small_indices(widened(X))
-    if X.dtype != np.float32:  # numbers in float32 are all small enough
+    X, largest = measured(estimator, X, accept_sparse="csr", dtype=FLOATS)
+    usable = with_small_indices(widened(X, largest))
+    # Numbers in float32 are all small enough.
+    if X.dtype != np.float32 and (largest is None or largest > LARGEST):
         refuse_too_large(usable, getattr(estimator, "feature_names_in_", None))
     return usable
 
@@ -163,10 +183,20 @@ def largest_magnitude(X: Any) -> float:
     if isinstance(X, TensorRows):
         return float(X.tensor.abs().max()) if min(X.shape) else 0.0
     values = stored_numbers(X)
-    return max(float(values.max()), -float(values.min())) if values.size else 0.0
+    if not values.size:
+        return 0.0
+    parts = _parts(len(values), values.nbytes)
+    ends = np.empty((2, len(parts)))
+
+    def measure(number: int) -> None:
+        part = values[parts[number]]
+        ends[:, number] = part.max(), -part.min()
+
+    for_each(measure, range(len(parts)))
+    return float(ends.max())
 
 
-def pick_rows(X: Any, rows: np.ndarray) -> Any:
+def pick_rows(X: Any, rows: np.ndarray, out: np.ndarray | None = None) -> Any:
     """X[rows], copied by all threads; `rows` are numbers from 0 on."""
     if (
         not isinstance(X, np.ndarray)
@@ -175,18 +205,23 @@ def pick_rows(X: Any, rows: np.ndarray) -> Any:
         or X.dtype.hasobject
     ):
         return X[rows]
-    picked = np.empty((len(rows), X.shape[1]), dtype=X.dtype)
-    step = max(1, BYTES_PER_PART // max(1, X.shape[1] * X.itemsize))
-    parts = [slice(start, start + step) for start in range(0, len(rows), step)]
+    picked = np.empty((len(rows), X.shape[1]), dtype=X.dtype) if out is None else out
+    parts = _parts(len(rows), picked.nbytes)
     for_each(lambda part: np.take(X, rows[part], axis=0, out=picked[part], mode="clip"), parts)
     return picked
 
 
-def widened(X: Any) -> Any:
+def _parts(length: int, n_bytes: int) -> list[slice]:
+    """Parts of an array of so many bytes, along its first axis, that are worth a thread each."""
+    step = max(1, -(-length // max(1, n_bytes // BYTES_PER_PART)))
+    return [slice(start, start + step) for start in range(0, length, step)]
+
+
+def widened(X: Any, largest: float | None = None) -> Any:
     """X itself, or in float64 where squares of its float32 numbers would overflow or vanish."""
     if X.dtype != np.float32:
         return X
-    largest = largest_magnitude(X)
+    largest = largest_magnitude(X) if largest is None else largest
     is_safe = largest == 0 or 1 / SAFE_IN_FLOAT32 <= largest <= SAFE_IN_FLOAT32
     return X if is_safe else X.astype(np.float64)
 
@@ -224,6 +259,7 @@ def refuse_undefined(scores: np.ndarray, X: Any, names: Any = None) -> None:
     if is_finite.all():
         return
     row = int(np.flatnonzero(~is_finite)[0])
+    X = X[:] if isinstance(X, PickedRows) else X
     is_matrix = is_sparse_matrix(X) or isinstance(X, np.ndarray | TensorRows)
     told = (
         _largest_number(X[[row]], names)[1]

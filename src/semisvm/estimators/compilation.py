@@ -16,6 +16,8 @@ from semisvm.dual import DualProblem
 from semisvm.dual.advance import PairwiseSteps, WorkingSets
 from semisvm.dual.host import SolverState
 from semisvm.estimators.auto.trees import FEW_WALKS, grow_forest, grow_leaf_shares
+from semisvm.estimators.classifier import MANY_NUMBERS
+from semisvm.estimators.equal_rows import content_key
 from semisvm.kernels import (
     SHORT_ROW,
     WORTH_COMPILING,
@@ -86,6 +88,9 @@ def compile_all() -> dict[str, float]:
     for dtype in types:
         with timed(f"linear machines, sparse rows, {dtype.__name__}"):
             _solve_linear(sparse.csr_array(few, dtype=dtype), sign)
+    with timed("passes over many rows"):
+        for dtype in types:
+            content_key(np.zeros((4, MANY_NUMBERS // 4 + 1), dtype=dtype))
     with timed("best F of resamples"):
         resamples = np.ones((MANY_COPIES // ROWS_TO_COMPILE + 1, ROWS_TO_COMPILE), np.int32)
         resampled_values(few[:, 0], sign > 0, resamples, Target())

@@ -34,10 +34,10 @@ import numpy as np
 
 from semisvm.device import TensorRows
 from semisvm.estimators.binary import BinaryFit, MethodFit
-from semisvm.estimators.classifier import pick_rows
+from semisvm.estimators.classifier import MANY_NUMBERS, pick_rows
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.kernels.threads import for_each
-from semisvm.matrices import is_sparse_matrix
+from semisvm.kernels.threads import for_each, in_pieces
+from semisvm.matrices import is_plain_float, is_sparse_matrix
 
 FEWEST_COPIES = 0.05  # share of the rows: below it the time saved would not be noticed
 MOST_COPIES = 10  # on average: more would take more memory than the weights of a sample are worth
@@ -104,8 +104,7 @@ def merge_unlabeled_copies(
 def arrange_by_content(
     whole: TrainingProblem, rows: np.ndarray | None = None
 ) -> tuple[np.ndarray, TrainingProblem]:
-    """All rows, or these (ascending), in an order that depends on their content alone; and their
-    problem.
+    """All rows, or these, in an order that depends on what they hold alone; and their problem.
 
     Methods that settle ties or draw folds by the order of rows are then the same in any order.
     Labels come last: other names of the classes change the order of equal rows only. Rows of a
@@ -115,8 +114,7 @@ def arrange_by_content(
     if not whole.kernel.is_precomputed:
         keys = (whole.random_sample, whole.labels.codes, whole.weight)
         ties = [key[rows] for key in keys if key is not None]
-        X = whole.X if len(rows) == whole.n_rows else pick_rows(whole.X, rows)
-        rows = rows[content_order(X, *ties)]
+        rows = rows[content_order(whole.X, *ties, rows=rows)]
     return rows, whole.take(rows)
 
 
@@ -155,20 +153,22 @@ def join_copies(rows: np.ndarray, found: MethodFit) -> tuple[np.ndarray, MethodF
     return distinct, replace(found, fits=fits, codes=codes, per_row=per_row)
 
 
-def content_order(X: Any, *ties: np.ndarray) -> np.ndarray:
-    """The order of rows by what they hold, then by `ties`, the last one first."""
-    return np.lexsort((*ties, content_key(X)))
+def content_order(X: Any, *ties: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    """The order of rows, or of these, by what they hold, then by `ties`, the last one first."""
+    return np.lexsort((*ties, content_key(X, rows)))
 
 
-def content_key(X: Any) -> np.ndarray:
+def content_key(X: Any, rows: np.ndarray | None = None) -> np.ndarray:
     """One number per row, the same for equal rows and almost never for others: a random projection,
     summed in an order that depends on the row alone. What is not finite becomes 0.
     """
     if not is_sparse_matrix(X) and X.dtype.kind in "fiub":
-        sums = _project(X)
+        sums = _project(X, rows)
         if np.isnan(sums).any():
-            sums = _project(np.where(np.isnan(X), GAP, X))
+            picked = X if rows is None else pick_rows(X, rows)
+            sums = _project(np.where(np.isnan(picked), GAP, picked))
         return np.nan_to_num(sums)
+    X = X if rows is None else X[rows]
     if is_sparse_matrix(X):
         with np.errstate(all="ignore"):
             return np.nan_to_num(_canonical(X) @ _direction(X))
@@ -242,18 +242,25 @@ def _direction(X) -> np.ndarray:
     return np.random.default_rng(0).uniform(0.5, 1.0, X.shape[1])
 
 
-def _project(X: np.ndarray) -> np.ndarray:
-    """The fingerprints of dense rows; NaN where a number is missing."""
+def _project(X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    """The fingerprints of dense rows, or of some of them; NaN where a number is missing."""
     direction = _direction(X)
     if isinstance(X, TensorRows):
-        return (X.tensor * X.like(direction)).sum(dim=1).cpu().numpy()
-    sums = np.empty(len(X))
+        picked = X if rows is None else X[rows]
+        return (picked.tensor * X.like(direction)).sum(dim=1).cpu().numpy()
+    sums = np.empty(len(X) if rows is None else len(rows))
+    if is_plain_float(X) and X.size > MANY_NUMBERS:
+        from semisvm.kernels.compiled import project_rows
+
+        in_pieces(project_rows, X, np.arange(len(X)) if rows is None else rows, direction, sums)
+        return sums
+    picked = X if rows is None else pick_rows(X, rows)
 
     def project(tile):
         with np.errstate(all="ignore"):  # of each thread
-            sums[tile] = (X[tile] * direction).sum(axis=1)
+            sums[tile] = (picked[tile] * direction).sum(axis=1)
 
-    for_each(project, _tiles(*X.shape))
+    for_each(project, _tiles(*picked.shape))
     return sums
 
 

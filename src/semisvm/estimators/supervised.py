@@ -29,7 +29,6 @@ from semisvm.estimators.binary import (
     score_left_out,
     spread,
 )
-from semisvm.estimators.classifier import pick_rows
 from semisvm.estimators.equal_rows import (
     are_copies_alike,
     content_order,
@@ -231,7 +230,7 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         # Copies of a row are left out together, and folds are dealt out by content: a row of weight
         # 2 is two rows, wherever they are. The only row of a class can't be left out.
         copies = find_equal_rows(labeled.X, labels.codes)
-        order = content_order(pick_rows(labeled.X, copies.first), labels.codes[copies.first])
+        order = content_order(labeled.X, labels.codes[copies.first], rows=copies.first)
         codes_in_order = hide_single_rows(labels.codes[copies.first][order])
         fold_of_group = np.empty(len(order), dtype=np.intp)
         fold_of_group[order] = assign_folds(codes_in_order, FOLDS_OF_PROBABILITIES)[0]

@@ -17,7 +17,7 @@ from semisvm.kernels.rows import CachedRows, GivenRows, KernelRows
 from semisvm.kernels.shared import SharedKernel
 from semisvm.kernels.sources import BlasSource, CallableSource, KernelSource, cross_kernel
 from semisvm.kernels.threads import for_each, n_threads
-from semisvm.matrices import as_dense, is_sparse_matrix
+from semisvm.matrices import PickedRows, as_dense, is_sparse_matrix
 from semisvm.memory import budget_bytes
 
 __all__ = ["SharedKernel", "kernel_rows", "make_formula", "scores_of_new_rows"]
@@ -181,11 +181,12 @@ def scores_of_new_rows(
     n_rows = X.shape[0]
     n_support = coefficients.shape[1]
     is_large = n_rows * n_support >= DEVICE_PAYS_FROM_VALUES
-    is_there = isinstance(X, TensorRows)
+    tensor = X.X if isinstance(X, PickedRows) else X
+    is_there = isinstance(tensor, TensorRows)
     if (is_large or is_there) and formula.name not in ("precomputed", "callable"):
         # In effect a problem of as many kernel values.
         n_in_effect = int((n_rows * n_support) ** 0.5)
-        wanted = X.place if is_there and device == "auto" else device
+        wanted = tensor.place if is_there and device == "auto" else device
         if (place := resolve(wanted, n_in_effect, X.shape[1], n_threads=n_threads())) != "cpu":
             from semisvm.kernels.torch_source import scores_on_device
 

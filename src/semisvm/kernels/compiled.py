@@ -54,6 +54,22 @@ def provide_rows(counter, values, slots):
     return piece, n_pieces
 
 
+@partial(jit, fastmath={"reassoc", "contract"})  # NaN is a number to look for here
+def project_rows(counter, X, rows, direction, sums):
+    """sums[i] = X[rows[i]] . direction, in an order of addition that all rows share."""
+    n = rows.shape[0]
+    n_pieces = -(-rows.shape[0] // SCANNED_ROWS)
+    piece = next_piece(counter)
+    while piece < n_pieces:
+        for i in range(piece * SCANNED_ROWS, smaller((piece + 1) * SCANNED_ROWS, n)):
+            row = np.uint64(rows[i])
+            total = 0.0
+            for j in range(X.shape[1]):
+                total += X[row, j] * direction[j]
+            sums[i] = total
+        piece = next_piece(counter)
+
+
 @jit
 def rbf_of_dot_rows(counter, dots, squares_left, squares, gamma):
     """dots[i, j] <- exp(-gamma (squares_left[i] + squares[j] - 2 dots[i, j])) by rows."""

@@ -25,7 +25,7 @@ eigenvalues.
 
 import contextlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ import triton.language as tl
 from semisvm.device import TensorRows, on_host
 from semisvm.kernels.formula import FAR_FROM_ORIGIN, Formula
 from semisvm.kernels.sources import cross_kernel
-from semisvm.matrices import is_sparse_matrix
+from semisvm.matrices import PickedRows, is_plain_float, is_sparse_matrix
 
 BAND = 4096  # rows of the whole matrix made at a time
 EXPONENTIAL_COLUMNS = 1024  # per program
@@ -113,11 +113,33 @@ def scores_on_device(
         weights = torch.from_numpy(np.ascontiguousarray(coefficients.T)).to(place)
         # Each part is one transfer from the host.
         step = max(BAND, SCORED_ON_DEVICE // max(support.n_rows, 1))
+        part_of = (
+            _staged(X, min(step, X.shape[0]), place) if isinstance(X, PickedRows) else X.__getitem__
+        )
         for start in range(0, X.shape[0], step):
-            part = slice(start, start + step)
-            K = support.between(as_tensor(X[part], dtype, place))
+            part = slice(start, min(start + step, X.shape[0]))
+            K = support.between(as_tensor(part_of(part), dtype, place))
             scores[part] = (K.double() @ weights).cpu().numpy()
     return scores
+
+
+def _staged(X: PickedRows, most: int, place: Any) -> Callable[[slice], Any]:
+    """What returns parts of X on the device in turn, through memory that it reads directly."""
+    if (
+        place.type != "cuda"
+        or not isinstance(X.X, np.ndarray)
+        or not is_plain_float(X.X)
+        or X.X.dtype != np.float32
+    ):
+        return X.__getitem__
+    stage = torch.empty((most, X.shape[1]), dtype=torch.float32, pin_memory=True)
+
+    def part_of(part: slice) -> Any:
+        own = stage[: part.stop - part.start]
+        X.write(part, own.numpy())  # the part before has been scored: its scores are on the host
+        return own.to(place, non_blocking=True)
+
+    return part_of
 
 
 class TorchDataSource:

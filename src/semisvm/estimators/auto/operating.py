@@ -43,6 +43,7 @@ from semisvm.estimators.least_squares import LabeledTarget
 from semisvm.estimators.targets import (
     OperatingPointsMixin,
     Plan,
+    begin_check,
     check_labels,
     refuse_rare,
 )
@@ -183,7 +184,7 @@ class OperatingMixin(OperatingPointsMixin):
             scores[labels.is_labeled] = crossed
         view = next(iter(fitted.average.views.of(X).values()))
         self.fair_sample_ = check_labels(
-            view, labels, scores, certifies=self.confidence is not None
+            begin_check(view, labels), labels, scores, certifies=self.confidence is not None
         )
 
     def _settle(

@@ -25,7 +25,7 @@ from semisvm.estimators.preference.classifier import PreferenceClassifier
 from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.streams import fit_gathered
-from semisvm.estimators.targets import Plan
+from semisvm.estimators.targets import Plan, begin_check
 from semisvm.kernels.threads import with_limited_threads
 from semisvm.machines import Solver
 from semisvm.primal.dask_rows import is_streamed
@@ -263,6 +263,8 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         rows, problem = arrange_repeated(
             problem, self._within_pool(problem.labels, np.arange(problem.n_rows))
         )
+        is_tested = problem.random_sample is None and not self._is_precomputed()
+        begun = begin_check(problem.X, problem.labels) if is_tested else None
         plan = self._make_plan(problem.labels, problem.random_sample, self.calibration_size)
         part = problem.select(plan.learns).settle_form()
         formula = part.formula()
@@ -272,8 +274,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         certifying = problem.numbers[plan.certifies]
 
         def settle(score: Callable[[np.ndarray], np.ndarray]) -> None:
-            X = None if self._is_precomputed() else problem.X
-            self._conclude(plan, X, problem.labels, outcomes, partial(score, certifying))
+            self._conclude(plan, problem.labels, outcomes, begun, partial(score, certifying))
 
         fits = [spread(fit, plan.learns) for fit in fits]
         return MethodFit(fits, formula, "ovr", rows=rows, settle=settle)

@@ -36,6 +36,7 @@ second round of the chosen candidate must beat the first in the same way.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
@@ -232,7 +233,11 @@ class CrossFitted:
         self.labeled = np.flatnonzero(folds[0] >= 0)
         self.label_sign = self.sign[self.labeled]
         self.splits = [list_folds(fold) for fold in folds]
-        self.copies = resample(self.label_sign > 0, N_RESAMPLES, np.random.default_rng(seed))
+        drawing = ThreadPoolExecutor(1)  # goes on while the first models are trained
+        self.copies = drawing.submit(
+            resample, self.label_sign > 0, N_RESAMPLES, np.random.default_rng(seed)
+        )
+        drawing.shutdown(wait=False)
         self.trials: list[Trial] = []
         self.supervised: tuple[Any, np.ndarray] | None = None
         self.leader: Trial | None = None
@@ -302,9 +307,10 @@ class CrossFitted:
             for splits in self.splits:
                 held_out = [next(values_of_fold)[test] for _, test in splits]
                 draws.append(collect_scores(splits, held_out, len(self.sign))[self.labeled])
+            copies = self.copies.result()
             is_positive = self.label_sign > 0
             worth = np.mean(
-                [resampled_values(s, is_positive, self.copies, self.target) for s in draws], axis=0
+                [resampled_values(s, is_positive, copies, self.target) for s in draws], axis=0
             )
             gains = worth - (worth if to_beat is None else to_beat.worth)
             soft = np.where(self.sign != 0, 0, own[-1][0])

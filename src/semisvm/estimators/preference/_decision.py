@@ -9,6 +9,7 @@ Each has a target, a run (`CrossFitted`, or the rounds of `paper`) and the `Outc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -132,17 +133,17 @@ class PreferenceMixin(OperatingPointsMixin):
     def _conclude(
         self,
         plan: Plan,
-        X: Any,
         labels: Labels,
         outcomes: list[Outcome | None],
+        begun: Future[float | None] | None,
         score_certifying: Callable[[], np.ndarray],
     ) -> None:
         """Check the labels unless the user vouches for them, certify, and set attributes.
 
-        X                  the rows of the plan, as `check_labels` takes them
-        labels             their labels
+        labels             of the rows of the plan
         outcomes           of the rows that learn; None where the user stopped the fit before a
                            problem was begun
+        begun              from `begin_check`
         score_certifying   gives scores of the rows that certify, (m, n_problems), without
                            thresholds
         """
@@ -150,7 +151,7 @@ class PreferenceMixin(OperatingPointsMixin):
         if not plan.is_vouched_for:
             fair_scores = _join_fair_scores(outcomes, plan.learns)
             self.fair_sample_ = check_labels(
-                X, labels, fair_scores, certifies=self.confidence is not None
+                begun, labels, fair_scores, certifies=self.confidence is not None
             )
         if self._may_certify(plan):
             scores = score_certifying()

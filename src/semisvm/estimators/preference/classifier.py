@@ -33,6 +33,7 @@ from semisvm.estimators.preference._learner import ClassifierLearner, scores_of_
 from semisvm.estimators.progress import Progress
 from semisvm.estimators.rounds import EndedEarlyError
 from semisvm.estimators.streams import fit_gathered, scores_of_rows
+from semisvm.estimators.targets import begin_check
 from semisvm.labels import Labels, encode, refuse_marker_as_class
 from semisvm.model_selection.scoring import winning_codes
 from semisvm.primal.dask_rows import is_streamed
@@ -280,11 +281,13 @@ class PreferenceClassifier(
                 outcomes.append(run.outcome())
                 self.n_iter_ += learner.n_iter
                 self.history_ += outcomes[-1].marked(learner.history)
+        begun = None
+        if not plan.is_vouched_for:
+            begun = begin_check(_as_numbers(safe_indexing(X, in_use)), own_labels)
         self.estimators_ = [outcome.model for outcome in outcomes]
         held_out = safe_indexing(X, in_use[plan.certifies])
-        own_X = None if plan.is_vouched_for else _as_numbers(safe_indexing(X, in_use))
         self._conclude(
-            plan, own_X, own_labels, [*outcomes], lambda: self._scores_of_models(held_out)
+            plan, own_labels, [*outcomes], begun, lambda: self._scores_of_models(held_out)
         )
         self.termination_condition_ = "stopped_by_callback" if was_stopped else "converged"
         self._transduce(X, rows, labels, outcomes)
