@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from histories import records_of
 from preference_data import overlapping
 from semisvm.decision import Target
+from semisvm.estimators.equal_rows import EqualRows
 from semisvm.estimators.preference._learner import Learner
 from semisvm.estimators.preference.paper import PaperPreferenceSVC, PaperRounds, split_labels
 from semisvm.kernels.rows import CachedRows
@@ -192,7 +193,18 @@ def test_without_adjusting_all_rows_are_labeled_at_once():
     assert len(model.history_) == 2
 
 
-def test_unlabeled_copies_give_the_model_of_rows_that_are_nearly_equal():
+def test_unlabeled_copies_are_one_row_of_their_weight(monkeypatch):
+    """Rows that repeat are merged; the same rows, moved apart by next to nothing, are not, and
+    give the same model.
+    """
+    n_merged = []
+    merge = EqualRows.merge
+
+    def count(self, problem):
+        n_merged.append(len(self.first))
+        return merge(self, problem)
+
+    monkeypatch.setattr(EqualRows, "merge", count)
     X, y, _ = overlapping(1, n=160, arranges=False)
     X = np.vstack([X, X[60:], X[60:110]])
     y = np.concatenate([y, np.full(150, -1)])
@@ -200,6 +212,7 @@ def test_unlabeled_copies_give_the_model_of_rows_that_are_nearly_equal():
     one, other = (
         PaperPreferenceSVC(gamma=0.3, tol=1e-8, random_state=2).fit(Z, y) for Z in (X, apart)
     )
+    assert n_merged == [160]  # in the first fit only
     kept = ("soft_positive", "soft_negative", "f_score", "adjusted_f_score")
     assert [[r[k] for k in kept] for r in records_of(one)] == [
         [r[k] for k in kept] for r in records_of(other)
@@ -263,6 +276,7 @@ def test_the_best_candidate_of_all_rounds_wins_not_the_last():
     run = PaperRounds(
         _Scripted(good, bad),
         sign,
+        np.ones(6, int),
         sign != 0,
         sign != 0,
         Target(),
@@ -281,6 +295,7 @@ def test_where_no_candidate_meets_the_preference_the_nearest_is_taken():
     run = PaperRounds(
         _Scripted([1, -2, 2, -1]),
         sign,
+        np.ones(4, int),
         sign != 0,
         sign != 0,
         Target(min_precision=0.9),

@@ -268,7 +268,9 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         plan = self._make_plan(problem.labels, problem.random_sample, self.calibration_size)
         part = problem.select(plan.learns).settle_form()
         formula = part.formula()
-        fits = fit_pairs(part, formula, partial(self._fit_binary, plan))
+        trained, make_run, deal_out = self._prepare_runs(part, plan)
+        fits = fit_pairs(trained, formula, partial(self._fit_binary, make_run))
+        fits = [deal_out(fit) for fit in fits]
         outcomes = [fit.outcome for fit in fits]
         assert problem.numbers is not None
         certifying = problem.numbers[plan.certifies]
@@ -279,12 +281,20 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         fits = [spread(fit, plan.learns) for fit in fits]
         return MethodFit(fits, formula, "ovr", rows=rows, settle=settle)
 
-    def _fit_binary(self, plan: Plan, task: BinaryTask) -> BinaryFit:
+    def _prepare_runs(
+        self, part: TrainingProblem, plan: Plan
+    ) -> tuple[TrainingProblem, Callable[..., Any], Callable[[BinaryFit], BinaryFit]]:
+        """The rows to train on, what makes the run of a binary problem (`_make_run`), and what
+        turns a fit on these rows into one on the rows of `part`.
+        """
+        return part, partial(self._make_run, plan, plan.measures[plan.learns]), lambda fit: fit
+
+    def _fit_binary(self, make_run: Callable[..., Any], task: BinaryTask) -> BinaryFit:
         rounds = Rounds(task)
         learner = SvmLearner(
             rounds, self.C, self.C if self.C_unlabeled is None else self.C_unlabeled
         )
-        run = self._make_run(plan, task.number, learner, task.sign)
+        run = make_run(task.number, learner, task.sign)
         with rounds.until_stopped():
             run.run()
         last = learner.newest.get(ALL_LABELS, rounds.solution)

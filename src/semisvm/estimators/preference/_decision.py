@@ -101,6 +101,7 @@ class PreferenceMixin(OperatingPointsMixin):
     def _make_run(
         self,
         plan: Plan,
+        measures: np.ndarray,
         number: int,
         learner: Learner,
         sign: np.ndarray,
@@ -108,10 +109,9 @@ class PreferenceMixin(OperatingPointsMixin):
         n_draws: int | None = None,
         candidates: Sequence[Candidate] = CANDIDATES,
     ) -> CrossFitted:
-        """The work on one binary problem of the rows that learn."""
+        """The work on one binary problem; labels outside of the mask `measures` only train."""
         seed = plan.draw_seed()
-        measured_sign = np.where(plan.measures[plan.learns], sign, 0)  # other labels only train
-        folds = draw_folds(measured_sign, n_draws=n_draws, seed=seed)
+        folds = draw_folds(np.where(measures, sign, 0), n_draws=n_draws, seed=seed)
         target = plan.targets[number]
         return CrossFitted(learner, sign, folds, target, candidates=candidates, seed=seed)
 

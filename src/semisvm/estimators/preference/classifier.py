@@ -259,6 +259,7 @@ class PreferenceClassifier(
         price = np.where(labels.is_labeled[rows], 1.0, self.unlabeled_weight)
         own_weight = None if counts_rows else weight[rows]
         given = self.estimator, safe_indexing(X, rows), own_weight, price
+        measures = plan.measures[plan.learns]
         outcomes: list[Outcome] = []
         self.history_ = []
         self.n_iter_ = 0
@@ -273,7 +274,7 @@ class PreferenceClassifier(
                 # expensive.
                 few: dict[str, Any] = {"n_draws": 1, "candidates": FEW_CANDIDATES}
                 sign = labels.sign(pair.positive)[rows]
-                run = self._make_run(plan, number, learner, sign, **few)
+                run = self._make_run(plan, measures, number, learner, sign, **few)
                 try:
                     run.run()
                 except EndedEarlyError:

@@ -36,7 +36,9 @@ and precision .42 on IJCNN1. It is kept for the paper's tables; "best" reproduce
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
@@ -48,12 +50,14 @@ from semisvm.decision import Counts, Evidence, Target, measure
 from semisvm.decision.audit import make_audit
 from semisvm.decision.counts import Curve, count_all, count_at, precision, recall
 from semisvm.decision.target import best_of
+from semisvm.estimators.binary import BinaryFit
+from semisvm.estimators.equal_rows import are_copies_alike, find_repeats
 from semisvm.estimators.preference import PreferenceSVC
 from semisvm.estimators.preference._cross import Outcome, measures_at
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner
-from semisvm.estimators.problem import Loss
+from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.targets import FEWEST_LABELS, Plan, first_of_each, refuse_rare
-from semisvm.labels import Labels
+from semisvm.labels import UNLABELED_CODE, Labels
 from semisvm.machines import Solver
 from semisvm.sklearn_private import Interval, StrOptions
 
@@ -185,15 +189,38 @@ class PaperPreferenceSVC(PreferenceSVC):
     def _within_pool(self, labels: Labels, rows: np.ndarray) -> np.ndarray:
         return rows
 
+    def _prepare_runs(
+        self, part: TrainingProblem, plan: Plan
+    ) -> tuple[TrainingProblem, Callable[..., Any], Callable[[BinaryFit], BinaryFit]]:
+        """Equal unlabeled rows get equal labels: they become one row with their total weight."""
+        # Labeled rows stay apart, each with a code of its own.
+        code = np.where(part.labels.is_labeled, np.arange(part.n_rows), UNLABELED_CODE)
+        repeats = find_repeats(part.X, code) if are_copies_alike(part) else None
+        if repeats is None:
+            return super()._prepare_runs(part, plan)
+
+        def expand(fit: BinaryFit) -> BinaryFit:
+            of_rows = fit.outcome.fair_scores
+            fair_scores = None if of_rows is None else of_rows[repeats.group]
+            values = fit.outcome.values[repeats.group]
+            outcome = replace(fit.outcome, values=values, fair_scores=fair_scores)
+            return replace(repeats.expand(fit, part.weight), outcome=outcome)
+
+        measures = plan.measures[plan.learns][repeats.is_first]
+        make_run = partial(self._make_run, plan, measures, copies=np.bincount(repeats.group))
+        return repeats.merge(part), make_run, expand
+
     def _make_run(  # type: ignore[override]
         self,
         plan: Plan,
+        measures: np.ndarray,
         number: int,
         learner: Learner,
         sign: np.ndarray,
+        copies: np.ndarray | None = None,
     ) -> PaperRounds:
+        """The work on one binary problem; row i stands for copies[i] of the user's rows."""
         seed = plan.draw_seed()
-        measures = plan.measures[plan.learns]
         trains = sign != 0
         calibrates = (sign != 0) & measures
         if self.calibration == "part":
@@ -201,6 +228,7 @@ class PaperPreferenceSVC(PreferenceSVC):
         return PaperRounds(
             learner,
             sign,
+            np.ones(len(sign), dtype=np.intp) if copies is None else copies,
             trains,
             calibrates,
             plan.targets[number],
@@ -241,6 +269,7 @@ class PaperRounds:
     """The rounds of one binary problem.
 
     sign         (n,) the labels, 0 where there is none
+    copies       (n,) how many of the user's rows each row stands for
     trains       (n,) mask: the labeled rows in L
     calibrates   (n,) mask: the labeled rows in B
 
@@ -251,6 +280,7 @@ class PaperRounds:
         self,
         learner: Learner,
         sign: np.ndarray,
+        copies: np.ndarray,
         trains: np.ndarray,
         calibrates: np.ndarray,
         target: Target,
@@ -261,6 +291,7 @@ class PaperRounds:
     ):
         self.learner = learner
         self.target = target
+        self.copies = copies
         self.is_unlabeled = sign == 0
         self.calibrates = calibrates
         self.is_held_out = not (trains & calibrates).any()
@@ -292,7 +323,9 @@ class PaperRounds:
             changed = soft != self.soft
             self.labeled_in[changed] = np.where(soft[changed] != 0, number + 1, -1)
             self.soft = soft
-            n_soft = {side: int((self.is_unlabeled & (soft == side)).sum()) for side in (1, -1)}
+            n_soft = {
+                side: int(self.copies[self.is_unlabeled & (soft == side)].sum()) for side in (1, -1)
+            }
             self.learner.done(**details, soft_positive=n_soft[1], soft_negative=n_soft[-1])
             if not changed.any() or soft.tobytes() in seen:
                 self.ended = "cycle" if changed.any() else None
