@@ -5,7 +5,7 @@ published.
 import numpy as np
 from scipy import sparse
 
-from studies.data import load
+from paper_sets import paper_set
 
 # Rows of the training file that are also among the ten labeled documents.
 LABELED_TWICE = (0, 1, 2, 996, 997, 1001, 1083, 1217, 1512, 1999)
@@ -14,7 +14,7 @@ LABELED_TWICE = (0, 1, 2, 996, 997, 1001, 1083, 1217, 1512, 1999)
 def load_reuters(folder):
     """Its four parts by name."""
     return {
-        part: load(f"reuters-{part}", data_home=folder)
+        part: paper_set(f"reuters-{part}", folder)
         for part in ("train", "induction", "test", "transduction")
     }
 

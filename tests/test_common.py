@@ -2,6 +2,7 @@
 beside them.
 """
 
+import functools
 import inspect
 import pickle
 import warnings
@@ -80,6 +81,13 @@ def test_scikit_learn_contract_of_a_kernel(estimator, check):
     check(estimator)
 
 
+@functools.cache
+def fitted(case, n_classes=2):
+    """A fit that tests look at and leave as it is, with its rows, target and true classes."""
+    X, y, truth = few_labels(n_classes)
+    return case.make().fit(X, y), X, y, truth
+
+
 def draws_by_class(case):
     """Whether random draws depend on the order of the classes, so that other names are another
     draw.
@@ -128,8 +136,7 @@ def marked_targets(y, n_classes):
 
 @each_case()
 def test_unlabeled_rows_may_be_marked_in_any_way_and_classes_have_any_type(case):
-    X, y, _ = few_labels()
-    expected = case.make().fit(X, y)
+    expected, X, y, _ = fitted(case)
     for marker, target, classes in marked_targets(y, 2):
         model = case.make(unlabeled=marker).fit(X, target)
         assert model.classes_.tolist() == list(classes)
@@ -140,8 +147,7 @@ def test_unlabeled_rows_may_be_marked_in_any_way_and_classes_have_any_type(case)
 
 @each_case()
 def test_labeled_rows_keep_their_labels_and_unlabeled_rows_get_one(case):
-    X, y, _ = few_labels(case.most_classes)
-    model = case.make().fit(X, y)
+    model, _, y, _ = fitted(case, case.most_classes)
     assert_array_equal(model.transduction_[y != -1], y[y != -1])
     assert set(model.transduction_) <= set(range(case.most_classes))
     assert model.labeled_iter_.shape == y.shape
@@ -174,8 +180,7 @@ def test_the_order_of_two_classes_does_not_matter(case):
 
 @each_case()
 def test_score_judges_the_labeled_rows(case):
-    X, y, truth = few_labels()
-    model = case.make().fit(X, y)
+    model, X, y, truth = fitted(case)
     labeled = y != -1
     assert model.score(X, y) == accuracy_score(truth[labeled], model.predict(X[labeled]))
     assert model.score(X, truth) == accuracy_score(truth, model.predict(X))
@@ -305,10 +310,9 @@ def test_a_row_of_weight_0_is_no_row(case):
 
 @each_case()
 def test_equal_weights_are_no_weights(case):
-    X, y, _ = few_labels()
-    assert_same_model(
-        case.make().fit(X, y, sample_weight=np.ones(len(y))), case.make().fit(X, y), X, atol=1e-12
-    )
+    model, X, y, _ = fitted(case)
+    weighted = case.make().fit(X, y, sample_weight=np.ones(len(y)))
+    assert_same_model(weighted, model, X, atol=1e-12)
 
 
 # ---- objects ----
@@ -423,8 +427,7 @@ def test_columns_of_text_and_dates_are_named_with_what_encodes_them(case):
 
 @each_case()
 def test_every_fit_leaves_the_same_attributes(case):
-    X, y, _ = few_labels(case.most_classes)
-    model = case.make().fit(X, y)
+    model, X, y, _ = fitted(case, case.most_classes)
     expected = FITTED | (FITTED_SVC if is_svc(case.estimator_class) else set())
     assert not {name for name in expected if not hasattr(model, name)}
     assert {name for name in FITTED_WITH_SUPPORT if hasattr(model, name)} == (
@@ -452,8 +455,8 @@ def test_the_support_vectors_and_coefficients_give_the_scores(case):
 
 @each_case()
 def test_the_termination_condition_is_one_of_a_closed_set(case):
-    X, y, _ = few_labels()
-    assert case.make().fit(X, y).termination_condition_ in TERMINATIONS
+    model, X, y, _ = fitted(case)
+    assert model.termination_condition_ in TERMINATIONS
     if "max_iter" in case.make().get_params():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -462,8 +465,7 @@ def test_the_termination_condition_is_one_of_a_closed_set(case):
 
 @each_case()
 def test_the_history_is_a_list_of_one_record_type(case):
-    X, y, _ = few_labels(case.most_classes)
-    history = case.make().fit(X, y).history_
+    history = fitted(case, case.most_classes)[0].history_
     assert isinstance(history, list)
     assert history
     assert is_dataclass(RoundRecord)

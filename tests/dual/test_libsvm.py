@@ -11,9 +11,9 @@ from sklearn.svm import SVC
 
 from dual_cases import KERNELS, svc_case
 from oracles import objective_by_definition
+from paper_sets import paper_set
 from semisvm.dual import DualProblem, Status, solve
 from semisvm.kernels import kernel_rows, make_formula, scores_of_new_rows
-from studies.data import load
 
 pytestmark = pytest.mark.usefixtures("cpu_way")
 
@@ -49,7 +49,7 @@ def libsvm_on_a_tenth(name, C, gamma, paper_data):
     """LIBSVM on a tenth of a set of the papers: rows, signs, its model, and held-out rows with its
     scores.
     """
-    data = load(name, data_home=paper_data)
+    data = paper_set(name, paper_data)
     order = np.random.default_rng(0).permutation(np.flatnonzero(data.y >= 0))
     train = order[: len(order) // 10]
     X = data.X[train]

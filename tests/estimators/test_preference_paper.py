@@ -8,6 +8,7 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
 from histories import records_of
+from paper_sets import paper_set
 from preference_data import overlapping
 from semisvm.decision import Target
 from semisvm.estimators.equal_rows import EqualRows
@@ -15,7 +16,6 @@ from semisvm.estimators.preference._learner import Learner
 from semisvm.estimators.preference.paper import PaperPreferenceSVC, PaperRounds, split_labels
 from semisvm.kernels.rows import CachedRows
 from semisvm.model_selection import hide, split
-from studies.data import load
 
 
 def counts_at(scores, sign, threshold):
@@ -239,7 +239,7 @@ def test_ijcnn1_gives_about_the_published_f1(paper_data):
     """Published: .65 supervised, .75 with PSVM, means of several draws; one draw is within four
     points of these.
     """
-    data = load("ijcnn1", data_home=paper_data)
+    data = paper_set("ijcnn1", paper_data)
     parts = split(data.y, labeled=0.1, test=0.1, random_state=0)
     model = PaperPreferenceSVC(C=10, gamma=0.125, random_state=0)
     random_sample = np.ones(

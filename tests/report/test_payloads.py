@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from command_line import run_command
 from semisvm.campaign.labeling.server import LabelServer
+from semisvm.cli.commands import run
 from semisvm.tables.label import open_session
 
 # Each would set window.harmed, open a dialog or ask for a foreign address, if it were more than text.
@@ -42,9 +42,9 @@ PAYLOADS = (
 CLASSES = ("</script><svg onload=alert(1)>", "\"'><img src=x onerror=window.harmed=1>")
 
 
-@pytest.fixture
-def table(tmp_path):
-    """A file with a payload in every place, and how many rows it has."""
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """A file with a payload in every place."""
     random = np.random.default_rng(0)
     n = 240
     truth = np.arange(n) % 2
@@ -58,22 +58,19 @@ def table(tmp_path):
             "y": np.where(np.arange(n) % 3 == 0, "", np.array(CLASSES)[truth]),
         }
     )
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    return tmp_path / "t.csv"
+    path = tmp_path_factory.mktemp("payloads") / "t.csv"
+    frame.to_csv(path, index=False)
+    return path
 
 
-@pytest.fixture
-def fitted(table, capsys):
+@pytest.fixture(scope="module")
+def fitted(table):
     """The model of the table, after the report of it was written."""
-    folder = table.parent
-    words = ("--target", "y", "--positive", CLASSES[1], "--min-precision", "0.7", "--out")
-    done = run_command(capsys, "fit", table, *words, folder / "m.skops")
-    assert done.code in (0, 1), done.err
-    assert (
-        run_command(capsys, "report", folder / "m.skops", table, "--out", folder / "r.html").code
-        == 0
-    )
-    return folder
+    model = str(table.parent / "m.skops")
+    words = ["--target", "y", "--positive", CLASSES[1], "--min-precision", "0.7", "--out", model]
+    assert run(["fit", str(table), *words]) in (0, 1)
+    assert run(["report", model, str(table), "--out", str(table.parent / "r.html")]) == 0
+    return table.parent
 
 
 @pytest.fixture

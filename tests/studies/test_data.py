@@ -12,6 +12,7 @@ import sklearn.datasets
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_matrix, issparse
 
+from paper_sets import paper_set
 from semisvm.errors import DataError
 from studies import data
 from studies.data import available, describe, load
@@ -110,7 +111,7 @@ def test_bundled_sets_need_no_folder(name, monkeypatch):
 @pytest.mark.parametrize("name", PAPERS)
 def test_rows_features_and_classes_are_as_counted(name, paper_data):
     shape, counts = PAPERS[name]
-    dataset = load(name, data_home=paper_data)
+    dataset = paper_set(name, paper_data)
     classes, rows = np.unique(dataset.y, return_counts=True)
     assert dataset.X.shape == shape
     assert dict(zip(classes.tolist(), rows.tolist(), strict=True)) == counts
@@ -125,7 +126,7 @@ def test_rows_features_and_classes_are_as_counted(name, paper_data):
     [("adult", "psvm/a9a.libsvm.bz2", 1), ("protein", "psvm/protein.libsvm.bz2", 1)],
 )
 def test_sparse_sets_equal_what_scikit_learn_reads(name, file, positive, paper_data):
-    ours = load(name, data_home=paper_data)
+    ours = paper_set(name, paper_data)
     X, y = sklearn.datasets.load_svmlight_file(
         str(paper_data / file), n_features=ours.X.shape[1], zero_based=False
     )
@@ -138,7 +139,7 @@ def test_sparse_sets_equal_what_scikit_learn_reads(name, file, positive, paper_d
     ("name", "positive"), [("german", 1), ("liver-disorders", -1), ("clean1", 1)]
 )
 def test_dense_sets_equal_what_numpy_reads(name, positive, paper_data):
-    ours = load(name, data_home=paper_data)
+    ours = paper_set(name, paper_data)
     theirs = np.loadtxt(paper_data / "cs4vm" / f"{name}.csv.xz", delimiter=",", skiprows=1)
     assert_array_equal(ours.X, theirs[:, :-1])
     assert_array_equal(ours.y == 1, theirs[:, -1] == positive)
@@ -146,7 +147,7 @@ def test_dense_sets_equal_what_numpy_reads(name, positive, paper_data):
 
 @pytest.mark.data
 def test_mnist_is_odd_against_even_with_pixels_between_0_and_1(paper_data):
-    ours = load("mnist", data_home=paper_data)
+    ours = paper_set("mnist", paper_data)
     raw = np.load(paper_data / "psvm" / "mnist.npz")
     assert ours.X.dtype == np.float32
     assert (ours.X.min(), ours.X.max()) == (0.0, 1.0)
@@ -176,7 +177,7 @@ def test_the_tutorial_comes_with_its_split(paper_data):
 @pytest.mark.data
 def test_the_unlabeled_documents_are_the_test_documents(paper_data):
     transduction, test = (
-        load(f"reuters-{part}", data_home=paper_data) for part in ("transduction", "test")
+        paper_set(f"reuters-{part}", paper_data) for part in ("transduction", "test")
     )
     assert (transduction.X[10:] != test.X).nnz == 0
 
@@ -185,7 +186,7 @@ def test_the_unlabeled_documents_are_the_test_documents(paper_data):
 @pytest.mark.parametrize("name", SSL_BOOK)
 def test_sets_of_the_ssl_book_come_with_its_splits(name, paper_data):
     shape, counts, n_splits = SSL_BOOK[name]
-    data = load(name, data_home=paper_data)
+    data = paper_set(name, paper_data)
     classes, rows = np.unique(data.y, return_counts=True)
     assert data.X.shape == shape
     assert dict(zip(classes.tolist(), rows.tolist(), strict=True)) == counts
@@ -201,7 +202,7 @@ def test_sets_of_the_ssl_book_come_with_its_splits(name, paper_data):
 def test_residues_are_one_hot_by_place(paper_data):
     codes = np.load(paper_data / "ssl_book" / "secstr.npz")["T"][:50]
     expected = (codes[:, :, None] == np.arange(21)).reshape(50, -1)
-    assert_array_equal(load("ssl-secstr", data_home=paper_data).X[:50].toarray(), expected)
+    assert_array_equal(paper_set("ssl-secstr", paper_data).X[:50].toarray(), expected)
 
 
 @pytest.mark.data

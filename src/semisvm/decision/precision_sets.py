@@ -47,7 +47,7 @@ from semisvm.decision.betting import (
     null_total,
 )
 from semisvm.decision.checks import Floats
-from semisvm.decision.logarithms import expit, log_sum_exp, logit
+from semisvm.decision.logarithms import expit, log_gamma, log_sum_exp, logit
 
 # Weight of the experts with totals below p n, at most: small sets need them, because rows found
 # positive lower their bar.
@@ -104,10 +104,17 @@ class SetBound:
 
     def log_likelihood(self, K: ArrayLike, pos: ArrayLike, neg: ArrayLike) -> Floats:
         """Return log lik_K after so many positive and negative answers."""
-        K, pos, neg = np.broadcast_arrays(
-            np.asarray(K, float), np.asarray(pos, float), np.asarray(neg, float)
-        )
-        return log_falling(np.stack([K, self.n - K]), np.stack([pos, neg])).sum(axis=0)
+        # `log_falling` of both parts, whose four log-factorials are computed at once: a bisection
+        # asks again and again.
+        counts = np.empty((4, *np.broadcast(K, pos, neg).shape))
+        counts[0] = K
+        counts[1] = self.n - counts[0]
+        counts[2] = counts[0] - pos
+        counts[3] = counts[1] - neg
+        is_impossible = (counts[2:] < 0).any(axis=0)
+        log_factorials = log_gamma(np.maximum(counts, 0, out=counts) + 1)
+        positives, negatives = log_factorials[:2] - log_factorials[2:]
+        return np.where(is_impossible, -np.inf, positives + negatives)
 
     def lower(self, pos: ArrayLike, neg: ArrayLike, mixture: ArrayLike, risk: ArrayLike) -> Floats:
         """Return L for many prefixes at once, by bisection between `pos` and the mode of lik.
