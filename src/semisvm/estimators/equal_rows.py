@@ -250,9 +250,10 @@ def _project(X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         return (picked.tensor * X.like(direction)).sum(dim=1).cpu().numpy()
     sums = np.empty(len(X) if rows is None else len(rows))
     if is_plain_float(X) and X.size > MANY_NUMBERS:
-        from semisvm.kernels.compiled import project_rows
+        from semisvm.kernels.compiled import SCANNED_ROWS, project_rows
 
-        in_pieces(project_rows, X, np.arange(len(X)) if rows is None else rows, direction, sums)
+        chosen = np.arange(len(X)) if rows is None else rows
+        in_pieces(project_rows, X, chosen, direction, sums, most=-(-len(sums) // SCANNED_ROWS))
         return sums
     picked = X if rows is None else pick_rows(X, rows)
 
