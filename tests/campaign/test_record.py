@@ -122,6 +122,19 @@ def test_a_model_that_can_not_reach_its_target_is_to_be_improved_and_the_risks_a
     assert "of the 3 campaigns together, at most 30% err in one or more" in reason
 
 
+def test_a_table_says_why_a_wider_threshold_has_read_fewer_answers():
+    scores, truth = pool(400)
+    campaign = Campaign(scores, min_precision=0.8, thresholds=[1.0, -1.0], seed="00")
+    why = "one that accepts more rows may have read fewer answers"
+    assert why not in repr(campaign.verdict())
+    rows = np.flatnonzero(scores > 1.0)
+    campaign.tell(rows, truth[rows])
+    narrow, wide = campaign.verdict().table
+    assert narrow.n_read == len(rows) > wide.n_read
+    assert why in repr(campaign.verdict())
+    assert why in campaign.verdict()._repr_html_()
+
+
 def test_one_label_is_not_labels():
     one = SimpleNamespace(forecast=1, next_accepted=None)
     many = SimpleNamespace(forecast=1200, next_accepted=300)

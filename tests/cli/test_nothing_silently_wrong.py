@@ -311,6 +311,15 @@ def test_suggestions_are_written_in_the_format_that_the_suffix_names(tmp_path, c
     assert run_command(capsys, "suggest", model, data, "--out", tmp_path / "s.xlsx").code == 2
 
 
+def test_suggested_numbers_keep_all_digits_in_parquet_files(tmp_path, capsys, fitted):
+    """to_numeric of pandas 2 reads this number with another last digit."""
+    number = "0.25891675029296335"
+    data = write(tmp_path, "t.csv", f"a,b,c,y\n{number},2,red,\n{number},3,red,\n")
+    out = tmp_path / "s.parquet"
+    assert run_command(capsys, "suggest", fitted[1], data, "-n", "1", "--out", out).code == 0
+    assert pd.read_parquet(out).a.tolist() == [float(number)]
+
+
 def test_cells_that_a_spreadsheet_would_run_are_neutralized_on_request(tmp_path, capsys, fitted):
     data = write(tmp_path, "t.csv", 'a,b,c,note\n1,2,red,=1+1\n1,2,red,plain\n1,2,red,"@SUM(A1)"\n')
     for words, cells in (

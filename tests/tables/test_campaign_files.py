@@ -92,7 +92,7 @@ def test_the_whole_way_to_a_certified_model(mails, capsys):
     out = folder / "certified.skops"
     applied = run_command(capsys, "certify", "apply", folder / "c.campaign", "--out", out)
     assert applied.code == 0
-    assert "Nothing is promised about new rows" in applied.out
+    assert 'a campaign with --claim "new rows" does that' in " ".join(applied.out.split())
     point = load(out).summary.operating_points["spam"]
     assert (point.status, point.level) == ("certified", "certified by sampling")
     assert (

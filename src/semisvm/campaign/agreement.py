@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
-
-import numpy as np
 
 from semisvm.campaign.draws import uniform_numbers
 from semisvm.campaign.state import CampaignState, precision_with_errors
@@ -56,8 +55,8 @@ def second_opinions(state: CampaignState, annotator: str, n: int) -> list[int]:
     log = state.log
     others = [
         row
-        for row, name in log.annotators.items()
-        if name != annotator and not log.is_answered_by(row, annotator)
+        for row, answer in log.answers.items()
+        if answer.annotator is not None and not log.is_answered_by(row, annotator)
     ]
     numbers = uniform_numbers(state.clock_key(SECOND_OPINIONS), log.n_rows)
     return sorted(others, key=lambda row: numbers[row])[:n]
@@ -67,12 +66,12 @@ def measure_agreement(state: CampaignState) -> Agreement:
     """Compare first and second answers; "don't know" is an answer like the others."""
     log = state.log
     pairs = [
-        (log.codes[second["row"]], second["answer"])
+        (log.answers[second["row"]].code, second["answer"])
         for second in log.second_answers
-        if second["row"] in log.codes
+        if second["row"] in log.answers
     ]
-    n_same = sum((None if math.isnan(first) else int(first)) == second for first, second in pairs)
-    names, counts = np.unique(list(log.annotators.values()), return_counts=True)
+    n_same = sum(first == second for first, second in pairs)
+    names = [answer.annotator for answer in log.answers.values() if answer.annotator is not None]
     share, low, high = math.nan, math.nan, math.nan
     words = "No row was answered by two people: `draw(annotator=...)` mixes such rows in."
     if pairs:
@@ -89,7 +88,7 @@ def measure_agreement(state: CampaignState) -> Agreement:
         share=share,
         low=low,
         high=high,
-        by_annotator=dict(zip(names.tolist(), counts.tolist(), strict=True)),
+        by_annotator=dict(Counter(sorted(names))),
         words=words,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,19 @@ from semisvm.errors import counted
 NO_ANSWER = "no answer"
 
 
+class Answer(NamedTuple):
+    """The answer to a row: 1 positive, 0 negative, None "don't know"; the label that was given,
+    when, and by whom where that is known.
+    """
+
+    code: int | None
+    label: Any
+    time: str
+    annotator: str | None
+
+
 class AnswerLog:
-    """Answers by row: 1 positive, 0 negative, NaN "don't know"; each with its time, and a log of
-    corrections.
+    """Answers by row, in the order in which they were given, and a log of corrections.
 
     With `classes`, people answer with class labels, of which `pos_label` is the positive one;
     without, with 1 and 0. With `proposed`, a label per row, a row is positive if the answer is its
@@ -35,13 +45,10 @@ class AnswerLog:
     ):
         self.n_rows = n_rows
         self.proposed = None if proposed is None else list(map(plain_label, proposed))
-        self.annotators: dict[int, str] = {}
-        self.second_answers: list[dict[str, Any]] = []
         self.classes = None if classes is None else [_check_class(label) for label in classes]
         self.pos_label = plain_label(pos_label)
-        self.codes: dict[int, float] = {}
-        self.labels: dict[int, Any] = {}  # as they were given: of several negative classes, which
-        self.times: dict[int, str] = {}
+        self.answers: dict[int, Answer] = {}
+        self.second_answers: list[dict[str, Any]] = []
         self.corrections: list[dict[str, Any]] = []
 
     def add(
@@ -54,29 +61,27 @@ class AnswerLog:
                 " answer per row."
             )
         coded = [
-            (self._number(row), self.code(row, answer))
+            (self._number(row), self.code(row, answer), plain_label(answer))
             for row, answer in zip(rows, answers, strict=True)
         ]
         now = time_now()
-        for (row, code), answer in zip(coded, answers, strict=True):
-            before = self.codes.get(row)
-            if before is not None and annotator not in (None, self.annotators.get(row)):
+        for row, code, label in coded:
+            before = self.answers.get(row)
+            if before is None:
+                self.answers[row] = Answer(code, label, now, annotator)
+            elif annotator not in (None, before.annotator):
                 self._keep_second(row, code, str(annotator), now)
-                continue
-            if annotator is not None:
-                self.annotators[row] = annotator
-            self.labels[row] = None if math.isnan(code) else plain_label(answer)
-            if before is not None and is_same_code(before, code):
-                continue
-            if before is not None:
-                self.corrections.append(
-                    {"row": row, "from": _to_json(before), "to": _to_json(code), "time": now}
-                )
-            self.codes.pop(row, None)  # the last answer given is the last in order
-            self.codes[row] = code
-            self.times[row] = now
+            elif before.code == code:
+                self.answers[row] = before._replace(label=label)
+            else:
+                self._log_correction(row, before.code, code, now)
+                del self.answers[row]  # the last answer given is the last in order
+                self.answers[row] = Answer(code, label, now, before.annotator)
 
-    def _keep_second(self, row: int, code: float, annotator: str, now: str) -> None:
+    def _log_correction(self, row: int, before: Any, after: Any, now: str) -> None:
+        self.corrections.append({"row": row, "from": before, "to": after, "time": now})
+
+    def _keep_second(self, row: int, code: int | None, annotator: str, now: str) -> None:
         """Keep the answer of another person; a person's last answer to a row stands."""
         self.second_answers = [
             second
@@ -84,53 +89,41 @@ class AnswerLog:
             if (second["row"], second["annotator"]) != (row, annotator)
         ]
         self.second_answers.append(
-            {"row": row, "answer": _to_json(code), "annotator": annotator, "time": now}
+            {"row": row, "answer": code, "annotator": annotator, "time": now}
         )
 
     def is_answered_by(self, row: int, annotator: str) -> bool:
         """Whether a person has answered a row, as the first or not."""
-        return self.annotators.get(row) == annotator or any(
+        return self.answers[row].annotator == annotator or any(
             (second["row"], second["annotator"]) == (row, annotator)
             for second in self.second_answers
         )
 
     def remove(self, rows: Sequence[Any]) -> None:
         """Take answers back; each is a correction to "no answer"."""
-        numbers = [self._number(row) for row in rows]
-        for row in (number for number in numbers if number in self.codes):
-            before = _to_json(self.codes.pop(row))
-            self.corrections.append(
-                {"row": row, "from": before, "to": NO_ANSWER, "time": time_now()}
-            )
-            del self.times[row], self.labels[row]
-            self.annotators.pop(row, None)
+        for row in [self._number(row) for row in rows]:
+            if row in self.answers:
+                self._log_correction(row, self.answers.pop(row).code, NO_ANSWER, time_now())
 
-    def as_lists(self) -> list[list[Any]]:
-        """Return [row, answer, time] per answer, also the label where the answer does not say it,
-        as plain JSON values.
-        """
-        has_labels = len(self.classes or ()) > 2 or self.proposed is not None
-        return [
-            [row, _to_json(code), self.times[row], *([self.labels[row]] if has_labels else [])]
-            for row, code in self.codes.items()
-        ]
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON values."""
+        return {
+            "classes": self.classes,
+            "pos_label": self.pos_label,
+            "proposed": self.proposed,
+            "answers": [[row, *answer] for row, answer in self.answers.items()],
+            "corrections": self.corrections,
+            "second_answers": self.second_answers,
+        }
 
-    def read_lists(self, lists: list[list[Any]], corrections: list[dict[str, Any]]) -> None:
-        """Take what `as_lists` wrote, and the log of corrections."""
-        for row, code, time, *label in lists:
-            self.codes[self._number(row)] = math.nan if code is None else float(code)
-            self.times[row] = time
-            self.labels[row] = label[0] if label else self._label_of(code)
-        self.corrections = corrections
-
-    def _label_of(self, code: int | None) -> Any:
-        """The label that stands for a code where there are at most two classes."""
-        if code is None:
-            return None
-        if self.classes is None:
-            return code
-        others = [label for label in self.classes if label != self.pos_label]
-        return self.pos_label if code == 1 else others[0]
+    @classmethod
+    def from_dict(cls, content: dict[str, Any], n_rows: int) -> AnswerLog:
+        """Return what `as_dict` wrote."""
+        log = cls(n_rows, content["classes"], content["pos_label"], content["proposed"])
+        log.answers = {log._number(row): Answer(*answer) for row, *answer in content["answers"]}
+        log.corrections = content["corrections"]
+        log.second_answers = content["second_answers"]
+        return log
 
     def _number(self, row: Any) -> int:
         is_number = isinstance(row, int | np.integer) and not isinstance(row, bool)
@@ -140,11 +133,11 @@ class AnswerLog:
             )
         return int(row)
 
-    def code(self, row: Any, answer: Any) -> float:
-        """Return the code of an answer: 1 positive, 0 negative, NaN "don't know"."""
+    def code(self, row: Any, answer: Any) -> int | None:
+        """Return the code of an answer: 1 positive, 0 negative, None "don't know"."""
         plain = plain_label(answer)
         if plain is None:
-            return math.nan
+            return None
         if self.classes is not None:
             if plain not in self.classes:
                 raise ValueError(
@@ -152,13 +145,13 @@ class AnswerLog:
                     " unknown."
                 )
             positive = self.pos_label if self.proposed is None else self.proposed[row]
-            return float(plain == positive)
+            return int(plain == positive)
         if plain not in (0, 1):
             raise ValueError(
                 f"Row {row}: an answer is 1 (positive), 0 (negative) or None (don't know), got"
                 f" {plain!r}."
             )
-        return float(plain)
+        return int(plain)
 
 
 def plain_label(label: Any) -> Any:
@@ -188,10 +181,6 @@ def time_now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
 
 
-def is_same_code(code: float, other: float) -> bool:
-    """Whether two answers are the same; "don't know" is NaN."""
-    return code == other or (math.isnan(code) and math.isnan(other))
-
-
-def _to_json(code: float) -> int | None:
-    return None if math.isnan(code) else int(code)
+def as_number(code: int | None) -> float:
+    """Return the code of an answer as a number: "don't know" is NaN."""
+    return math.nan if code is None else float(code)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.campaign.agreement import Agreement, measure_agreement, second_opinions
-from semisvm.campaign.answers import AnswerLog, time_now
+from semisvm.campaign.answers import AnswerLog, as_number, time_now
 from semisvm.campaign.draws import make_seed, read_seed
 from semisvm.campaign.file import Synced, content_of, load_state, save_state, state_from
 from semisvm.campaign.ledger import join_ledgers
@@ -433,11 +433,6 @@ class Campaign:
         return self._state.plan.kind == "one look"
 
     @property
-    def seed_given(self) -> bool:
-        """Whether the seed was given by the caller."""
-        return self._state.seed_given
-
-    @property
     def ledger(self) -> list[dict[str, Any]]:
         """All campaigns on this task, this one last: number, identifier, time, target, claim,
         risk.
@@ -452,7 +447,7 @@ class Campaign:
     @property
     def total_risk(self) -> float:
         """The chance, at most, that any campaign of the ledger is wrong: the sum of their risks."""
-        return min(1.0, sum(entry["risk"] for entry in self.ledger))
+        return self._state.total_risk
 
     @property
     def n_rows(self) -> int:
@@ -471,12 +466,12 @@ class Campaign:
     @property
     def answers(self) -> dict[int, float]:
         """The answer of each row: 1 positive, 0 negative, NaN "don't know"."""
-        return self._state.log.codes
+        return {row: as_number(answer.code) for row, answer in self._state.log.answers.items()}
 
     @property
     def labels(self) -> dict[int, Any]:
         """What was answered for each row: a class label (or 1 and 0), None for "don't know"."""
-        return self._state.log.labels
+        return {row: answer.label for row, answer in self._state.log.answers.items()}
 
     @property
     def classes(self) -> list[Any] | None:
@@ -491,7 +486,7 @@ class Campaign:
     @property
     def n_labels(self) -> int:
         """The number of rows with an answer, "don't know" included."""
-        return len(self.answers)
+        return self._state.n_labels
 
     @property
     def corrections(self) -> list[dict[str, Any]]:
@@ -553,7 +548,7 @@ class Campaign:
             answers = [answers]
         numbers = list(rows)
         self._state.log.add(numbers, list(answers), annotator)
-        self._tests.tell(int(row) for row in numbers)
+        self._tests.tell([int(row) for row in numbers])
 
     def withdraw(self, rows: Iterable[int] | int) -> None:
         """Take answers back, as if they had not been given; the rows are asked again.
@@ -630,7 +625,7 @@ class Campaign:
         CampaignVerdict
             Whether a threshold is certified, which, and what the next one takes.
         """
-        return make_verdict(self, self.standing(), self._state, self._X_pool)
+        return make_verdict(self._state, self.standing(), self._X_pool)
 
     def standing(self, *, with_forecasts: bool = True) -> Standing:
         """Return where the campaign stands, in figures; `verdict` puts them into words.
@@ -693,9 +688,9 @@ class Campaign:
             If another program has saved another answer for the same row meanwhile. Nothing is
             written then.
         """
-        before = dict(self.answers)
+        before = dict(self._state.log.answers)
         self._synced = save_state(self._state, path, self._synced)
-        if self.answers != before:
+        if self._state.log.answers != before:
             self._tests.read_again()
         return Path(path)
 

@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from semisvm.campaign.answers import AnswerLog, is_same_code
+from semisvm.campaign.answers import Answer, AnswerLog
 from semisvm.campaign.draws import plan_from_dict
 from semisvm.campaign.ledger import count_campaign, with_later_campaigns
 from semisvm.campaign.state import CampaignState
@@ -41,6 +41,19 @@ FROZEN = (  # says which campaign it is
     "proposed",
     "plan",
 )
+PLAIN = (  # fields of a state that JSON holds as they are
+    "confidence",
+    "claim",
+    "dont_know",
+    "error_rate",
+    "seed_given",
+    "ledger",
+    "accepted",
+    "about",
+    "budget",
+    "experts",
+    "phases",
+)
 MOST_ROWS_NAMED = 5
 
 
@@ -54,52 +67,22 @@ def content_of(state: CampaignState) -> dict[str, Any]:
         "version": CAMPAIGN_VERSION,
         "semisvm": import_module("semisvm").__version__,
         "target": state.target.as_dict(),
-        "confidence": state.confidence,
-        "claim": state.claim,
-        "dont_know": state.dont_know,
         "seed": state.seed.hex(),
-        "seed_given": state.seed_given,
-        "classes": state.log.classes,
-        "pos_label": state.log.pos_label,
-        "proposed": state.log.proposed,
-        "error_rate": state.error_rate,
-        "ledger": state.ledger,
-        "accepted": state.accepted,
-        "about": state.about,
         "plan": state.packed_plan,
-        "budget": state.budget,
-        "experts": state.experts,
-        "phases": state.phases,
-        "answers": state.log.as_lists(),
-        "corrections": state.log.corrections,
-        "annotators": [[row, name] for row, name in state.log.annotators.items()],
-        "second_answers": state.log.second_answers,
+        **{name: getattr(state, name) for name in PLAIN},
+        **state.log.as_dict(),
     }
 
 
 def state_from(content: dict[str, Any]) -> CampaignState:
     """Return the campaign that `content_of` wrote."""
     plan = plan_from_dict(content["plan"])
-    log = AnswerLog(len(plan.bands), content["classes"], content["pos_label"], content["proposed"])
-    log.read_lists(content["answers"], content["corrections"])
-    log.annotators = dict(content["annotators"])
-    log.second_answers = content["second_answers"]
     return CampaignState(
         target=Target.from_dict(content["target"]),
-        confidence=content["confidence"],
-        claim=content["claim"],
-        dont_know=content["dont_know"],
-        error_rate=content["error_rate"],
         seed=bytes.fromhex(content["seed"]),
-        seed_given=content["seed_given"],
         plan=plan,
-        log=log,
-        ledger=content["ledger"],
-        budget=content["budget"],
-        experts=content["experts"],
-        phases=content["phases"],
-        about=content["about"],
-        accepted=content["accepted"],
+        log=AnswerLog.from_dict(content, len(plan.bands)),
+        **{name: content[name] for name in PLAIN},
     )
 
 
@@ -111,13 +94,13 @@ class Synced:
     """The file that was read or written last, and the answers that it held then."""
 
     path: Path
-    codes: dict[int, float]
+    answers: dict[int, Answer]
     n_corrections: int
 
     @classmethod
     def of(cls, path: Path, log: AnswerLog) -> Synced:
         """Remember what a file holds now."""
-        return cls(path.resolve(), dict(log.codes), len(log.corrections))
+        return cls(path.resolve(), dict(log.answers), len(log.corrections))
 
 
 def load_state(path: str | Path) -> CampaignState:
@@ -139,7 +122,7 @@ def save_state(state: CampaignState, path: str | Path, synced: Synced | None) ->
     with locked(real):
         if real.is_file():
             _merge(state, path, base)
-        if state.log.codes or state.log.corrections:
+        if state.log.answers or state.log.corrections:
             count_campaign(state.ledger, state.about)
         write_checked(path, content_of(state))
     return Synced.of(path, state.log)
@@ -208,18 +191,17 @@ def _merge(state: CampaignState, path: Path, base: Synced | None) -> None:
             f"{path}: another campaign was saved here meanwhile, and its answers would be lost."
             " Nothing was saved: save under another name."
         )
-    before = {} if base is None else base.codes
+    before = {} if base is None else base.answers
     log = state.log
+    saved = theirs.log.answers
     changed = [
-        row
-        for row in before.keys() | theirs.log.codes.keys()
-        if not _is_same(before.get(row), theirs.log.codes.get(row))
+        row for row in before.keys() | saved.keys() if not _is_same(before.get(row), saved.get(row))
     ]
     contradictions = [
         row
         for row in changed
-        if not _is_same(before.get(row), log.codes.get(row))
-        and not _is_same(theirs.log.codes.get(row), log.codes.get(row))
+        if not _is_same(before.get(row), log.answers.get(row))
+        and not _is_same(saved.get(row), log.answers.get(row))
     ]
     if contradictions:
         rows = ", ".join(map(str, sorted(contradictions)[:MOST_ROWS_NAMED]))
@@ -233,18 +215,13 @@ def _merge(state: CampaignState, path: Path, base: Synced | None) -> None:
         state.phases = theirs.phases
     n_known = 0 if base is None else base.n_corrections
     log.corrections = theirs.log.corrections + log.corrections[n_known:]
-    new = {row: code for row, code in log.codes.items() if row not in theirs.log.codes}
-    for row in changed:
-        new.pop(row, None)
-        if row in theirs.log.codes:
-            log.codes[row] = theirs.log.codes[row]
-            log.labels[row] = theirs.log.labels[row]
-            log.times[row] = theirs.log.times[row]
-            if row in theirs.log.annotators:
-                log.annotators[row] = theirs.log.annotators[row]
-        else:
-            for values in (log.codes, log.labels, log.times, log.annotators):
-                values.pop(row, None)
+    withdrawn = {row for row in changed if row not in saved}
+    taken_over = {row: saved[row] for row in changed if row in saved}
+    known = {row: answer for row, answer in log.answers.items() if row not in withdrawn}
+    new = {row: answer for row, answer in known.items() if row not in saved}
+    # What was answered here last stays last: it is what `undo` takes back.
+    log.answers = {row: answer for row, answer in known.items() if row not in new}
+    log.answers |= taken_over | new
     known_seconds = {(second["row"], second["annotator"]) for second in log.second_answers}
     log.second_answers = [
         *(
@@ -254,11 +231,10 @@ def _merge(state: CampaignState, path: Path, base: Synced | None) -> None:
         ),
         *log.second_answers,
     ]
-    # What was answered here last stays last: it is what `undo` takes back.
-    log.codes = {row: code for row, code in log.codes.items() if row not in new} | new
 
 
-def _is_same(code: float | None, other: float | None) -> bool:
-    if code is None or other is None:
-        return code is other
-    return is_same_code(code, other)
+def _is_same(answer: Answer | None, other: Answer | None) -> bool:
+    """Whether two answers to a row are alike; None where there is none."""
+    if answer is None or other is None:
+        return answer is other
+    return answer.code == other.code

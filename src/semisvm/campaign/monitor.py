@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm import html
-from semisvm.campaign.answers import AnswerLog
+from semisvm.campaign.answers import AnswerLog, as_number
 from semisvm.campaign.draws import make_seed, read_seed, uniform_numbers
 from semisvm.campaign.file import MONITOR_KIND, read_checked, write_checked
 from semisvm.decision import Target
@@ -370,8 +370,11 @@ class Monitor:
                 f"Row {strangers[0]} of batch {batch} was not drawn: only rows that were drawn"
                 " at random count. Answer the rows that `draw` returned."
             )
-        codes = [self._log.code(row, label) for row, label in zip(numbers, labels, strict=True)]
-        self.answers.update({(batch, row): code for row, code in zip(numbers, codes, strict=True)})
+        codes = {
+            (batch, row): as_number(self._log.code(row, label))
+            for row, label in zip(numbers, labels, strict=True)
+        }
+        self.answers.update(codes)
 
     def open_rows(self, batch: int = -1) -> list[int]:
         """Return the rows of a batch that were drawn and have no answer yet.
@@ -589,8 +592,7 @@ class Monitor:
         monitor._reference = np.array(content["reference"], dtype=np.float64)
         monitor.batches = [MonitoredBatch(**batch) for batch in content["batches"]]
         monitor.answers = {
-            (number, row): math.nan if code is None else float(code)
-            for number, row, code in content["answers"]
+            (number, row): as_number(code) for number, row, code in content["answers"]
         }
         monitor.about = content["about"]
         return monitor

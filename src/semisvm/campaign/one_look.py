@@ -8,7 +8,6 @@ answered.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -30,12 +29,10 @@ class OneLook(RecallThresholds):
         self._sample = np.argsort(clocks, kind="stable")[:n]
         self._look()
 
-    def tell(self, rows: Iterable[int]) -> None:
-        """Read the answers."""
+    def tell(self, rows: list[int]) -> None:
         self.read_again()
 
     def read_again(self) -> None:
-        """Read all answers again."""
         self._read_codes()
         self._look()
 

@@ -8,7 +8,6 @@ answers, in the random order of each set.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from semisvm.campaign.draws import DrawOrder
 from semisvm.campaign.procedure import (
     POSITIVE,
     UNLABELED,
-    SetProcedure,
+    Procedure,
     Standing,
     ThresholdEvidence,
 )
@@ -44,7 +43,7 @@ N_PLANNED = 40
 N_FORECAST = 80
 
 
-class PrecisionSets(SetProcedure):
+class PrecisionSets(Procedure):
     """The sets of one campaign, and what the answers prove of them."""
 
     _may_be_positive = (UNLABELED,)  # "don't know" counts as negative
@@ -64,20 +63,17 @@ class PrecisionSets(SetProcedure):
 
     # ---- what a campaign asks ----
 
-    def tell(self, rows: Iterable[int]) -> None:
-        """Read the answers of these rows."""
-        rows = list(rows)
+    def tell(self, rows: list[int]) -> None:
         if not self._add_codes(rows):
             self._paths = [PrefixPath.empty() for _ in self._bounds]
         self._order.answer(rows)
         self._read_prefixes()
 
     def read_again(self) -> None:
-        """Read all answers again."""
         self._read_codes()
         self._paths = [PrefixPath.empty() for _ in self._bounds]
         self._order.forget()
-        self._order.answer(self._state.log.codes)
+        self._order.answer(self._state.log.answers)
         self._read_prefixes()
 
     def _read_prefixes(self) -> None:
@@ -89,7 +85,6 @@ class PrecisionSets(SetProcedure):
                 self._paths[k] = path.extended(bound, new.astype(float))
 
     def fewest_labels(self) -> tuple[int, ...]:
-        """Return per set how many labels prove it if every answer is positive."""
         records = [
             perfect_record(bound.n, self._level, self._state.risk * share) if share > 0 else None
             for bound, share in zip(self._bounds, np.cumsum(self._shares), strict=True)
@@ -120,7 +115,7 @@ class PrecisionSets(SetProcedure):
 
     def _where_to_label(self, n: int) -> list[tuple[int, int]]:
         """The sets to label rows of at random, and how many of them."""
-        n_labels = len(self._state.log.codes)
+        n_labels = self._state.n_labels
         outlook = self._outlook()
         best, n_returned = self._best_set(self._lower()[0])
         if self._state.budget is None and best is None:
@@ -162,7 +157,7 @@ class PrecisionSets(SetProcedure):
             if forecast and n > n_accepted
         ]
         forecast, next_accepted = min(larger, default=(None, None))
-        return self._standing(
+        return self._standing_of_set(
             table,
             best,
             0 if best is None else best + 1,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -121,52 +121,60 @@ class AcceptedRows(NamedTuple):
     reasons: np.ndarray
 
 
-class Procedure(Protocol):
-    """What a campaign asks of its tests."""
-
-    def tell(self, rows: Iterable[int]) -> None:
-        """Read the answers of these rows, which are new or corrected."""
-
-    def read_again(self) -> None:
-        """Read all answers again, because some were taken back."""
-
-    def next_rows(self, n: int) -> list[int]:
-        """Return up to n rows to label; none where there is nothing left to ask."""
-
-    def standing(self, *, with_forecasts: bool = True) -> Standing:
-        """Return where the campaign stands; forecasts take most of the time."""
-
-    def accepted(self) -> AcceptedRows:
-        """Return the rows that are certified now."""
-
-    def fewest_labels(self) -> tuple[int, ...]:
-        """Return per line of the table how many labels it takes if every answer is as hoped."""
-
-
-class SetProcedure:
-    """What the procedures for certified sets share: the answers by row, and what follows from them.
+class Procedure:
+    """What a campaign asks of its tests, and what they share: the answers by row.
 
     `_may_be_positive` are the answers of rows that have to be labeled before all is known.
     """
 
-    _may_be_positive: tuple[int, ...]
+    _may_be_positive: tuple[int, ...] = (UNLABELED, UNKNOWN)
 
     def __init__(self, state: CampaignState):
         self._state = state
         self._plan = state.plan
         self._read_codes()
 
+    def tell(self, rows: list[int]) -> None:
+        """Read the answers of these rows, which are new or corrected."""
+        raise NotImplementedError
+
+    def read_again(self) -> None:
+        """Read all answers again, because some were taken back."""
+        raise NotImplementedError
+
+    def next_rows(self, n: int) -> list[int]:
+        """Return up to n rows to label; none where there is nothing left to ask."""
+        raise NotImplementedError
+
+    def standing(self, *, with_forecasts: bool = True) -> Standing:
+        """Return where the campaign stands; forecasts take most of the time."""
+        raise NotImplementedError
+
+    def fewest_labels(self) -> tuple[int, ...]:
+        """Return per line of the table how many labels it takes if every answer is as hoped."""
+        raise NotImplementedError
+
+    def accepted(self) -> AcceptedRows:
+        """Return the rows that are certified now, and why each is."""
+        rows = np.flatnonzero(self._is_accepted())
+        return AcceptedRows(rows, np.where(self._answers[rows] == POSITIVE, FOUND, ABOVE))
+
+    def _is_accepted(self) -> np.ndarray:
+        raise NotImplementedError
+
+    # ---- answers ----
+
     def _read_codes(self) -> None:
         self._answers = np.full(len(self._plan.bands), UNLABELED, dtype=np.int8)
-        self._add_codes(self._state.log.codes)
+        self._add_codes(self._state.log.answers)
 
     def _add_codes(self, rows: Iterable[int]) -> bool:
         """Read the answers of these rows; whether all of them are new."""
-        codes = self._state.log.codes
         are_new = True
         for row in rows:
             are_new = are_new and bool(self._answers[row] == UNLABELED)
-            self._answers[row] = UNKNOWN if math.isnan(codes[row]) else int(codes[row])
+            code = self._state.log.answers[row].code
+            self._answers[row] = UNKNOWN if code is None else code
         return are_new
 
     def _per_band(self, rows: np.ndarray) -> np.ndarray:
@@ -174,14 +182,16 @@ class SetProcedure:
         n_bands = len(self._plan.sizes)
         return np.bincount(self._plan.bands[rows], minlength=n_bands).astype(float)
 
-    def _standing(
+    def _standing_of_set(
         self,
         table: tuple[ThresholdEvidence, ...],
         best: int | None,
         n_bands: int,
         **others: Any,
     ) -> Standing:
-        """Return a standing; the reported threshold accepts the first `n_bands` bands."""
+        """Return where a campaign for a set stands; the reported threshold accepts the first
+        `n_bands` bands.
+        """
         n_found = int((self._answers == POSITIVE).sum())
         is_complete = not np.isin(self._answers, self._may_be_positive).any()
         return Standing(
@@ -197,24 +207,16 @@ class SetProcedure:
         )
 
     def _count_answers(self, n_bands: int) -> Counts:
-        """What a threshold does to the answered rows; "don't know" counts as negative."""
+        """What a threshold does to the answered rows; "don't know" is an error on both sides."""
         is_above = self._plan.bands < n_bands
-        is_positive = self._answers == POSITIVE
-        is_negative = np.isin(self._answers, (NEGATIVE, UNKNOWN))
+        is_good = self._answers == np.where(is_above, POSITIVE, NEGATIVE)
+        is_bad = (self._answers != UNLABELED) & ~is_good
         return Counts(
-            tp=int((is_above & is_positive).sum()),
-            fp=int((is_above & is_negative).sum()),
-            fn=int((~is_above & is_positive).sum()),
-            tn=int((~is_above & is_negative).sum()),
+            tp=int((is_above & is_good).sum()),
+            fp=int((is_above & is_bad).sum()),
+            fn=int((~is_above & is_bad).sum()),
+            tn=int((~is_above & is_good).sum()),
         )
-
-    def accepted(self) -> AcceptedRows:
-        """Return the rows that are certified now, and why each is."""
-        rows = np.flatnonzero(self._is_accepted())
-        return AcceptedRows(rows, np.where(self._answers[rows] == POSITIVE, FOUND, ABOVE))
-
-    def _is_accepted(self) -> np.ndarray:
-        raise NotImplementedError
 
 
 def _plain_value(value: Any) -> Any:

@@ -9,7 +9,6 @@ that a later correction does not change which rows were drawn.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 
@@ -17,9 +16,8 @@ from semisvm.campaign.draws import exponential_clocks
 from semisvm.campaign.procedure import (
     NEGATIVE,
     POSITIVE,
-    UNKNOWN,
     UNLABELED,
-    SetProcedure,
+    Procedure,
     Standing,
     ThresholdEvidence,
 )
@@ -34,13 +32,11 @@ STEPS_AT_ONCE = 64  # draws that a threshold reads before it is asked whether it
 MOST_LINES = 12  # of the table
 
 
-class RecallThresholds(SetProcedure):
+class RecallThresholds(Procedure):
     """Thresholds from loose to strict, each proved after the one before it.
 
     `_n_passed` of them are proved by the draws alone.
     """
-
-    _may_be_positive = (UNLABELED, UNKNOWN)
 
     def __init__(self, state: CampaignState):
         super().__init__(state)
@@ -94,7 +90,6 @@ class RecallThresholds(SetProcedure):
     # ---- what a campaign asks ----
 
     def standing(self, *, with_forecasts: bool = True) -> Standing:
-        """Return what is proved."""
         strictest = self._strictest()
         thresholds = self._plan.thresholds
         lines = self._lines()
@@ -104,7 +99,7 @@ class RecallThresholds(SetProcedure):
             forecast = self._forecast(self._n_passed)
         if forecast is not None:
             next_accepted = thresholds[self._n_passed].n_accepted
-        return self._standing(
+        return self._standing_of_set(
             tuple(self._line(k, strictest, with_forecasts) for k in lines),
             None if strictest is None else lines.index(strictest),
             0 if strictest is None else thresholds[strictest].n_bands,
@@ -189,15 +184,13 @@ class RecallSets(RecallThresholds):
 
     # ---- what a campaign asks ----
 
-    def tell(self, rows: Iterable[int]) -> None:
-        """Read the answers of these rows."""
+    def tell(self, rows: list[int]) -> None:
         if self._add_codes(rows):
             self._read_on()
         else:
             self.read_again()
 
     def read_again(self) -> None:
-        """Read all answers again."""
         self._read_codes()
         self._evidence = {
             k: RecallEvidence(self._plan.sizes, self._level, planned.n_bands)

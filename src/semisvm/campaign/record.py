@@ -9,7 +9,6 @@ answers, whichever rows they were for. That is what the person saw, and one may 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,7 +95,7 @@ def summarize_campaign(campaign: Campaign) -> CampaignSummary:
     """
     verdict = campaign.verdict()
     labels, paths, certified_at = _replay(campaign)
-    codes = list(campaign.answers.values())
+    state = campaign._state
     return CampaignSummary(
         claim=claim_in_words(campaign),
         reason=verdict.reason,
@@ -104,9 +103,9 @@ def summarize_campaign(campaign: Campaign) -> CampaignSummary:
         positive=_positive_name(campaign),
         target=str(campaign.target),
         n_rows=campaign.n_in_play,
-        n_labels=len(codes),
-        n_positive=sum(code == 1 for code in codes),
-        n_unknown=sum(math.isnan(code) for code in codes),
+        n_labels=state.n_labels,
+        n_positive=state.n_positive,
+        n_unknown=state.n_unknown,
         n_corrections=verdict.n_corrections,
         campaign=len(campaign.ledger),
         total_risk=campaign.total_risk,
@@ -218,10 +217,8 @@ def _replay(
     The table of a recall has other thresholds at other times: a threshold that is not in it is as
     it was last.
     """
-    again = Campaign.from_dict(
-        campaign.as_dict()
-        | {"answers": [], "corrections": [], "annotators": [], "second_answers": []}
-    )
+    nothing: dict[str, Any] = {"answers": [], "corrections": [], "second_answers": []}
+    again = Campaign.from_dict(campaign.as_dict() | nothing)
     given = list(campaign.labels.items())
     ends = np.unique(
         np.linspace(0, len(given), min(len(given), MOST_POINTS) + 1).round().astype(int)

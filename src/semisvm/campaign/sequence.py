@@ -8,13 +8,20 @@ claim about new rows. A precision or a recall of a pool alone has a procedure of
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 
 from semisvm.campaign.claims import Claim, ClaimEvidence, PoolClaim, make_claim
 from semisvm.campaign.draws import DrawOrder
-from semisvm.campaign.procedure import ABOVE, AcceptedRows, Standing, ThresholdEvidence
+from semisvm.campaign.procedure import (
+    ABOVE,
+    POSITIVE,
+    UNKNOWN,
+    AcceptedRows,
+    Procedure,
+    Standing,
+    ThresholdEvidence,
+)
 from semisvm.campaign.state import CampaignState
 from semisvm.decision import Counts
 from semisvm.decision.betting import fallback, log_evidence_needed
@@ -31,14 +38,17 @@ LOST_EVIDENCE = 0.3
 # in sight.
 HOPEFUL_SHIFTS = (0.0, 1.0, 4.0, 16.0)
 
+# Answers as claims read them: by NEGATIVE, POSITIVE and UNKNOWN.
+AS_NUMBER = np.array([0.0, 1.0, math.nan])
+
 Parts = tuple[ClaimEvidence, ...]
 
 
-class ThresholdTests:
+class ThresholdTests(Procedure):
     """The claims of every threshold; `claims[k]` has one per target at threshold k."""
 
     def __init__(self, state: CampaignState):
-        self._state = state
+        super().__init__(state)
         self.plan = state.plan
         self.forms = linear_forms(state.tested_target)
         leaves_out = state.dont_know == "leave out"
@@ -58,27 +68,25 @@ class ThresholdTests:
         else:
             state.experts = [claim.claim.experts.tolist() for claim in pool_claims]
         self._order = DrawOrder(state.plan, state.clock_key())
-        self._order.answer(state.log.codes)
+        self._order.answer(state.log.answers)
 
     # ---- what a campaign asks ----
 
-    def tell(self, rows: Iterable[int]) -> None:
-        """Read the answers of these rows."""
+    def tell(self, rows: list[int]) -> None:
+        self._add_codes(rows)
         self._order.answer(rows)
 
     def read_again(self) -> None:
-        """Read all answers again."""
+        self._read_codes()
         self._order.forget()
-        self._order.answer(self._state.log.codes)
+        self._order.answer(self._state.log.answers)
 
     def fewest_labels(self) -> tuple[int, ...]:
-        """Return per threshold how many labels it takes if every answer is as hoped."""
         return tuple(
             max(claim.fewest_labels(self._state.risk) for claim in claims) for claims in self.claims
         )
 
     def next_rows(self, n: int) -> list[int]:
-        """Return up to n rows to label."""
         rows: list[int] = []
         for bands, limit in self._what_to_draw():
             wanted = n - len(rows) if limit is None else min(limit, n - len(rows))
@@ -87,15 +95,16 @@ class ThresholdTests:
         return rows
 
     def standing(self, *, with_forecasts: bool = True) -> Standing:
-        """Return where all claims stand."""
         return self._judge(with_forecasts)[0]
 
     def accepted(self) -> AcceptedRows:
-        """Return the rows above the certified threshold; none while there is none."""
-        best = self.standing(with_forecasts=False).best
-        n_bands = 0 if best is None else self.plan.thresholds[best].n_bands
-        rows = np.flatnonzero(self.plan.bands < n_bands)
+        """Return all rows above the certified threshold, whatever was answered."""
+        rows, _ = super().accepted()
         return AcceptedRows(rows, np.full(len(rows), ABOVE))
+
+    def _is_accepted(self) -> np.ndarray:
+        best = self.standing(with_forecasts=False).best
+        return self.plan.bands < (0 if best is None else self.plan.thresholds[best].n_bands)
 
     # ---- how they are tested ----
 
@@ -156,7 +165,9 @@ class ThresholdTests:
             is_refuted=best is None and all(is_known is False for is_known in known),
             n_accepted=0 if best is None else table[best].n_accepted,
             n_found=0,
-            counts=Counts(0, 0, 0, 0) if best is None else self._counts(best),
+            counts=Counts(0, 0, 0, 0)
+            if best is None
+            else self._count_answers(self.plan.thresholds[best].n_bands),
             estimates={} if best is None else self._estimates(best),
         )
         return standing, parts
@@ -165,15 +176,14 @@ class ThresholdTests:
         """Whether no positive row is known: then a recall is true of itself, and so is a precision
         of rows that are all left out. A recall of a threshold that accepts every row needs none.
         """
-        if self._is_about("cost") or 1 in self._state.log.codes.values():
+        if self._is_about("cost") or (self._answers == POSITIVE).any():
             return False
         accepts_all = any(line.n_accepted == self.plan.n_rows for line in self.plan.thresholds)
         return not (accepts_all and self._is_about("recall"))
 
     def _evidence(self, claim: Claim) -> ClaimEvidence:
         rows, is_complete = self._order.prefix(claim.bands)
-        codes = self._state.log.codes
-        return claim.evidence(rows, np.array([codes[int(row)] for row in rows]), is_complete)
+        return claim.evidence(rows, AS_NUMBER[self._answers[rows]], is_complete)
 
     def _what_to_draw(self) -> list[tuple[np.ndarray, int | None]]:
         """Return bands whose rows are worth a label, first things first, each with how many rows
@@ -277,16 +287,14 @@ class ThresholdTests:
         n_bands = len(plan.sizes)
         everything = [claim.bands for claims in self.claims for claim in claims]
         rows, _ = self._order.prefix(np.unique(np.concatenate(everything)))
-        answers = np.array([self._state.log.codes[int(row)] for row in rows])
-        bands = plan.bands[rows]
-        is_known = ~np.isnan(answers)
-        seen = np.bincount(bands, minlength=n_bands)
-        known = np.bincount(bands[is_known], minlength=n_bands)
-        positive = np.bincount(bands[answers == 1], minlength=n_bands)
+        answers = self._answers[rows]
+        seen = self._per_band(rows)
+        known = self._per_band(rows[answers != UNKNOWN])
+        positive = self._per_band(rows[answers == POSITIVE])
         is_accepted = np.arange(n_bands) < plan.thresholds[0].n_bands
         beliefs = expit(logit(plan.beliefs) + np.where(is_accepted, shift, -shift))
         rates = (positive + PRIOR_ROWS * beliefs) / (known + PRIOR_ROWS)
-        unknown = float(np.sum(~is_known) / (len(rows) + PRIOR_ROWS))
+        unknown = float((seen - known).sum() / (len(rows) + PRIOR_ROWS))
         return simulate_draws(plan.sizes - seen, plan.speeds, rates, unknown)
 
     def _open_bands(self, k: int, parts: Parts) -> np.ndarray:
@@ -312,20 +320,6 @@ class ThresholdTests:
 
     # ---- what the certified threshold gives ----
 
-    def _counts(self, k: int) -> Counts:
-        """What threshold k does to the answered rows; "don't know" is an error on both sides."""
-        codes = self._state.log.codes
-        rows = np.array(list(codes), dtype=np.intp)
-        answers = np.array(list(codes.values()))
-        is_accepted = self.plan.bands[rows] < self.plan.thresholds[k].n_bands
-        is_positive = np.where(np.isnan(answers), ~is_accepted, answers == 1)
-        return Counts(
-            tp=int((is_accepted & is_positive).sum()),
-            fp=int((is_accepted & ~is_positive).sum()),
-            fn=int((~is_accepted & is_positive).sum()),
-            tn=int((~is_accepted & ~is_positive).sum()),
-        )
-
     def _estimates(self, k: int) -> dict[str, float]:
         """The measures at threshold k, from the answers of each claim's own sequence, band by
         band; the belief counts for one row per band.
@@ -335,15 +329,14 @@ class ThresholdTests:
         measured: dict[str, float] = {}
         for form, claim in zip(self.forms, self.claims[k], strict=True):
             rows, _ = self._order.prefix(claim.bands)
-            answers = np.array([self._state.log.codes[int(row)] for row in rows])
-            rows = rows[~np.isnan(answers)]
-            answers = answers[~np.isnan(answers)]
+            rows = rows[self._answers[rows] != UNKNOWN]
+            answers = self._answers[rows]
             has_equal_draws = bool(np.all(plan.speeds == plan.speeds[0]))
             if form.measure == "precision" and len(answers) and has_equal_draws:
                 measured[form.measure] = float(answers.mean())
                 continue
-            seen = np.bincount(plan.bands[rows], minlength=len(plan.sizes))
-            positive = np.bincount(plan.bands[rows], weights=answers, minlength=len(plan.sizes))
+            seen = self._per_band(rows)
+            positive = self._per_band(rows[answers == POSITIVE])
             positives = plan.sizes * (positive + plan.beliefs) / (seen + 1)
             tp = float(positives[:n_accepting].sum())
             fn = float(positives[n_accepting:].sum())

@@ -59,6 +59,26 @@ class CampaignState:
         return 1 - self.confidence
 
     @property
+    def total_risk(self) -> float:
+        """The chance, at most, that any campaign of the ledger is wrong: the sum of their risks."""
+        return min(1.0, sum(entry["risk"] for entry in self.ledger))
+
+    @property
+    def n_labels(self) -> int:
+        """The rows with an answer, "don't know" included."""
+        return len(self.log.answers)
+
+    @property
+    def n_positive(self) -> int:
+        """The rows found positive."""
+        return sum(answer.code == 1 for answer in self.log.answers.values())
+
+    @property
+    def n_unknown(self) -> int:
+        """The rows answered with "don't know"."""
+        return sum(answer.code is None for answer in self.log.answers.values())
+
+    @property
     def n_in_play(self) -> int:
         """The rows that the promise rests on: all, or those that did not set the thresholds."""
         return int((self.plan.bands <= len(self.plan.sizes)).sum())

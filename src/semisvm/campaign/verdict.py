@@ -6,17 +6,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from semisvm import html
+from semisvm.campaign.agreement import measure_agreement
 from semisvm.campaign.procedure import Standing, ThresholdEvidence
+from semisvm.campaign.state import CampaignState
 from semisvm.decision import Estimate, Evidence, OperatingPoint, SamplingEvidence
 from semisvm.decision.betting import SamplingClaim
 from semisvm.errors import counted
-
-if TYPE_CHECKING:
-    from semisvm.campaign.campaign import Campaign
-    from semisvm.campaign.state import CampaignState
 
 CampaignStatus = Literal["certified", "known", "open", "refuted"]
 OWN_ORDER = (
@@ -201,37 +199,33 @@ def _mark(line: ThresholdEvidence) -> str:
 # ---- from evidence to an operating point and words ----
 
 
-def make_verdict(
-    campaign: Campaign, standing: Standing, state: CampaignState, X_pool: Any
-) -> CampaignVerdict:
+def make_verdict(state: CampaignState, standing: Standing, X_pool: Any) -> CampaignVerdict:
     """Put where a campaign stands into a verdict; `X_pool` are its rows, where they are known."""
     status: CampaignStatus = "open"
     if standing.is_certified:
         status = "known" if standing.is_known else "certified"
     elif standing.is_refuted:
         status = "refuted"
-    point = None if standing.best is None else _certified_point(campaign, standing, state, X_pool)
+    point = None if standing.best is None else _certified_point(state, standing, X_pool)
     return CampaignVerdict(
         status=status,
         operating_point=point,
         table=standing.table,
         forecast=standing.forecast,
-        n_labels=campaign.n_labels,
-        n_corrections=len(campaign.corrections),
-        claim=campaign.claim,
+        n_labels=state.n_labels,
+        n_corrections=len(state.log.corrections),
+        claim=state.claim,
         n_accepted=standing.n_accepted if standing.is_certified else 0,
         n_found=standing.n_found,
         next_accepted=standing.next_accepted,
-        reason=_verdict_in_words(campaign, status, standing),
+        reason=_verdict_in_words(state, status, standing),
     )
 
 
-def _certified_point(
-    campaign: Campaign, standing: Standing, state: CampaignState, X_pool: Any
-) -> OperatingPoint:
+def _certified_point(state: CampaignState, standing: Standing, X_pool: Any) -> OperatingPoint:
     """The operating point of the threshold that is certified."""
     assert standing.best is not None
-    target = campaign.target
+    target = state.target
     nothing = Estimate(math.nan, math.nan, math.nan)
 
     def estimate(measure: str, low: float | None, high: float | None) -> Estimate:
@@ -244,7 +238,7 @@ def _certified_point(
         threshold=line.threshold,
         target=target,
         level=Evidence.SAMPLED,
-        confidence=campaign.confidence,
+        confidence=state.confidence,
         counts=standing.counts,
         precision=estimate("precision", target.min_precision, 1.0),
         recall=estimate("recall", target.min_recall, 1.0),
@@ -252,7 +246,7 @@ def _certified_point(
         cost=None if target.costs is None else estimate("cost", 0.0, target.max_cost),
         reached=True,
         sampling=replace(
-            sampling_evidence(campaign, standing),
+            sampling_evidence(state, standing),
             n_accepted=line.n_accepted,
             digest=state.digest_above(line.threshold),
         ),
@@ -260,75 +254,74 @@ def _certified_point(
     )
 
 
-def sampling_evidence(campaign: Campaign, standing: Standing) -> SamplingEvidence:
+def sampling_evidence(state: CampaignState, standing: Standing) -> SamplingEvidence:
     """What the promise is about and what it rests on."""
     return SamplingEvidence(
-        claim=campaign.claim,
-        n_labels=campaign.n_labels,
-        n_rows=campaign.n_in_play,
+        claim=state.claim,
+        n_labels=state.n_labels,
+        n_rows=state.n_in_play,
         n_accepted=standing.n_accepted,
-        campaign=len(campaign.ledger),
-        total_risk=campaign.total_risk,
+        campaign=len(state.ledger),
+        total_risk=state.total_risk,
         is_known=standing.is_known,
         is_set=standing.holds_for_set_only,
     )
 
 
-def _verdict_in_words(campaign: Campaign, status: CampaignStatus, standing: Standing) -> str:
-    sentences = [_outcome(campaign, status, standing)]
-    n_unknown = sum(math.isnan(code) for code in campaign.answers.values())
-    if n_unknown and campaign.dont_know == "bad":
+def _verdict_in_words(state: CampaignState, status: CampaignStatus, standing: Standing) -> str:
+    sentences = [_outcome(state, status, standing)]
+    if state.n_unknown and state.dont_know == "bad":
         sentences.append(
-            f'{counted(n_unknown, "answer")} of "don\'t know" counted against the model.'
+            f'{counted(state.n_unknown, "answer")} of "don\'t know" counted against the model.'
         )
-    if campaign.error_rate:
+    if state.error_rate:
         sentences.append(
-            f"It allows for a yes to {campaign.error_rate:.1%} of the rows that are negative."
+            f"It allows for a yes to {state.error_rate:.1%} of the rows that are negative."
         )
-    agreement = campaign.agreement()
+    agreement = measure_agreement(state)
     if agreement.n_rows:
         sentences.append(agreement.words)
-    if campaign.claim == "new rows" and campaign.n_in_play == campaign.n_rows:
+    if state.claim == "new rows" and state.n_in_play == len(state.plan.bands):
         sentences.append(
             "The thresholds were given, and no row was set aside: they must not have been chosen"
             " with the help of this pool."
         )
-    if campaign.seed_given:
+    if state.seed_given:
         sentences.append("The seed was given: it must not have been chosen for its result.")
     return " ".join(sentences)
 
 
-def _outcome(campaign: Campaign, status: CampaignStatus, standing: Standing) -> str:
+def _outcome(state: CampaignState, status: CampaignStatus, standing: Standing) -> str:
     """What is proved, or what it takes."""
-    target = campaign.target
-    n_corrections = len(campaign.corrections)
-    labels = counted(campaign.n_labels, "label")
-    notes = [f"{sum(code == 1 for code in campaign.answers.values()):,} positive"]
+    target = state.target
+    n_corrections = len(state.log.corrections)
+    labels = counted(state.n_labels, "label")
+    notes = [f"{state.n_positive:,} positive"]
     notes += [f"{n_corrections} corrected"] if n_corrections else []
-    if campaign.n_labels:
+    if state.n_labels:
         labels += f" ({', '.join(notes)})"
     if standing.is_certified:
         kind = "Known" if status == "known" else "Certified"
-        caution = sampling_evidence(campaign, standing).caution(campaign.confidence)
+        caution = sampling_evidence(state, standing).caution(state.confidence)
         return (
-            f"{kind} after {labels}: {target} for {_what_is_accepted(campaign, standing)}."
+            f"{kind} after {labels}: {target} for {_what_is_accepted(state, standing)}."
             f" {caution} {say_next_step(standing)}"
         ).strip()
     if standing.is_set and status != "refuted":
-        return _found_so_far(campaign, standing, labels)
+        return _found_so_far(state, standing, labels)
     if standing.forecast is not None and status != "refuted":
         next_step = say_next_step(standing, "the first certificate")
         return f"Not certified after {labels}: {target}. {next_step}"
-    has_positive = 1 in campaign.answers.values() or not campaign.n_labels
+    has_positive = state.n_positive or not state.n_labels
     if status != "refuted" and target.max_cost is None and not has_positive:
         return f"Not certified after {labels}: {target}. Without a positive row it says nothing."
     # The model can't reach its target: what it takes is a better one, and the risk of another
-    # campaign.
-    risk = min(1.0, campaign.total_risk + 1 - campaign.confidence)
+    # state.
+    risk = min(1.0, state.total_risk + 1 - state.confidence)
     start_again = (
         "A better model is needed: label the rows that it is least sure of (semisvm suggest), fit"
-        " it again with these labels too, and start a new campaign. Its risk is added: of the"
-        f" {len(campaign.ledger) + 1} campaigns together, at most {risk:.0%} err in one or more."
+        " it again with these labels too, and start a new state. Its risk is added: of the"
+        f" {len(state.ledger) + 1} campaigns together, at most {risk:.0%} err in one or more."
     )
     if status == "refuted":
         return f"Known after {labels}: no threshold of this campaign gives {target}. {start_again}"
@@ -338,8 +331,8 @@ def _outcome(campaign: Campaign, status: CampaignStatus, standing: Standing) -> 
     )
 
 
-def _what_is_accepted(campaign: Campaign, standing: Standing) -> str:
-    n_rows = counted(campaign.n_in_play, "row")
+def _what_is_accepted(state: CampaignState, standing: Standing) -> str:
+    n_rows = counted(state.n_in_play, "row")
     if not standing.is_set:
         return f"the {standing.n_accepted:,} of {n_rows} with the highest scores"
     n_open = standing.n_accepted - standing.n_found
@@ -347,21 +340,21 @@ def _what_is_accepted(campaign: Campaign, standing: Standing) -> str:
         f"{standing.n_accepted:,} of {n_rows}: {n_open:,} with high scores, and"
         f" {standing.n_found:,} found positive"
     )
-    if campaign.target.min_recall is not None and n_open > NEARLY_ALL * campaign.n_in_play:
+    if state.target.min_recall is not None and n_open > NEARLY_ALL * state.n_in_play:
         accepted += ", which is nearly every row"
     return accepted
 
 
-def _found_so_far(campaign: Campaign, standing: Standing, labels: str) -> str:
+def _found_so_far(state: CampaignState, standing: Standing, labels: str) -> str:
     """What a campaign for a set says before the first certificate."""
-    verdict = f"Not certified after {labels}: {campaign.target}."
-    if campaign.one_look and standing.forecast is not None:
+    verdict = f"Not certified after {labels}: {state.target}."
+    if state.plan.kind == "one look" and standing.forecast is not None:
         labels_left = counted(standing.forecast, "more label")
         return f"{verdict} It is looked at once, after {labels_left}."
-    n_found = sum(code == 1 for code in campaign.answers.values())
-    if campaign.target.min_recall is not None and not n_found:
+    n_found = state.n_positive
+    if state.target.min_recall is not None and not n_found:
         verdict += " No positive row is found yet, and without one a recall says nothing."
-    elif campaign.target.min_recall is None:
+    elif state.target.min_recall is None:
         verdict += f" Found positive so far: {n_found:,}."
     if standing.forecast is not None:
         return f"{verdict} {say_next_step(standing, 'the first set')}"

@@ -193,11 +193,12 @@ def certified_model(campaign: Campaign, *, model_path: str | Path | None = None)
             f"Nothing is certified, so there is no threshold to apply. {verdict.reason}"
         )
     positive = campaign.pos_label
+    record = summarize_campaign(campaign)
     summary = replace(
         model.summary,
         chances={},
         campaigns=tuple(campaign.ledger),
-        campaign=summarize_campaign(campaign),
+        campaign=record,
         notes=(*model.summary.notes, verdict.reason),
     )
     if len(model.classes.names) > 2:
@@ -214,7 +215,6 @@ def certified_model(campaign: Campaign, *, model_path: str | Path | None = None)
         )
         for name, sample in model.summary.scores.items()
     }
-    record = summarize_campaign(campaign)
     if np.isfinite(cut):
         lines = (line | {"threshold": line["threshold"] - cut} for line in record.thresholds)
         record = replace(record, thresholds=tuple(lines))
