@@ -114,16 +114,10 @@ class Column:
 class Cells:
     """The cells of one column, of any frame.
 
-    Attributes
-    ----------
-    cells : Series
-        All cells, as a reader gives them: float64, datetime64 or text.
-    given : Series
-        Those that are not empty.
-    kind : {"numbers", "dates", "text"}
-        What the frame holds.
-    is_category : bool
-        Whether the frame calls the column a category.
+    cells         all cells, as a reader gives them: float64, datetime64 or text
+    given         those that are not empty
+    kind          what the frame holds: NUMBERS, DATES or TEXT
+    is_category   whether the frame calls the column a category
     """
 
     def __init__(self, cells: pandas.Series):

@@ -232,13 +232,18 @@ def user_numbers(estimator: Any, X: Any, *, reset: bool) -> Columns | None:
     """
     if not isinstance(X, np.ndarray) or X.dtype.kind != "f":
         return None
-    with np.errstate(over="ignore", invalid="ignore"):  # the check sums numbers of any size
-        X = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", estimator=estimator)
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
-    known = None if reset else getattr(estimator, "feature_names_in_", None)
-    names = [f"x{j}" for j in range(X.shape[1])] if known is None else list(known)
+    X, names = _checked_array(estimator, X, np.float64, reset)
     columns = tuple(Column(name, "number") for name in names)
     return Columns(Schema(columns), tuple(X.T.copy()))
+
+
+def _checked_array(estimator: Any, X: Any, type: Any, reset: bool) -> tuple[np.ndarray, list[str]]:
+    """An array that an estimator is given, and the names of its columns."""
+    with np.errstate(over="ignore", invalid="ignore"):  # the check sums numbers of any size
+        X = check_array(X, dtype=type, ensure_all_finite="allow-nan", estimator=estimator)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    known = None if reset else getattr(estimator, "feature_names_in_", None)
+    return X, [f"x{j}" for j in range(X.shape[1])] if known is None else list(known)
 
 
 def user_frame(
@@ -253,18 +258,15 @@ def user_frame(
     """
     import pandas
 
-    known = None if reset else getattr(estimator, "feature_names_in_", None)
     if is_frame(X):
         X = X if hasattr(X, "iloc") else X.to_pandas()
+        known = None if reset else getattr(estimator, "feature_names_in_", None)
         if known is not None and not ignores_others:
             X = in_known_order(X, known)
         if reset or not ignores_others:
             validate_data(estimator, X, reset=reset, skip_check_array=True)
         return as_frame(X)
-    with np.errstate(over="ignore", invalid="ignore"):  # the check sums numbers of any size
-        X = check_array(X, dtype=None, ensure_all_finite="allow-nan", estimator=estimator)
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
-    names = [f"x{j}" for j in range(X.shape[1])] if known is None else list(known)
+    X, names = _checked_array(estimator, X, None, reset)
     return pandas.DataFrame(X, columns=names)
 
 

@@ -325,19 +325,8 @@ WORTH_NAMING = 0.05
 
 
 def explain_weights(weights: dict[str, float], families: dict[str, float]) -> str:
-    """Say which members carried the weight of a fitted `AutoSVC`, and whether unlabeled rows did.
-
-    Parameters
-    ----------
-    weights, families : dict of {str: float}
-        `weights_` and `families_`.
-
-    Returns
-    -------
-    text : str
-        For example "AutoSVC rests on neighbor graphs (classes along curves and surfaces) by 93%. In
-        all, 95% of its weight is on what all rows show, labeled or not, and 5% on the labeled rows
-        alone."
+    """Say which members carried the weight of a fitted `AutoSVC`, and whether unlabeled rows did,
+    from its `weights_` and `families_`.
     """
     words = FROM_ALL_ROWS | FROM_LABELED_ROWS
     kinds: dict[str, float] = {}

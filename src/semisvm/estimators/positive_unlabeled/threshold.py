@@ -128,11 +128,6 @@ class PuRequest:
     accept: float | int | None
     confidence: float | None
 
-    @property
-    def target(self) -> Target:
-        """The same as a target; the prior and the confidence are none."""
-        return Target(min_recall=self.min_recall, accept=self.accept)
-
 
 @dataclass(frozen=True)
 class PuDecision:
@@ -247,7 +242,7 @@ def settle_threshold(
     point = judge_without_negatives(
         threshold,
         counts,
-        request.target,
+        Target(min_recall=request.min_recall, accept=request.accept),
         level=level,
         confidence=confidence,
         prior=request.prior,
