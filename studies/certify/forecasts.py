@@ -1,15 +1,17 @@
 """Labels that a campaign forecasts before the first one, beside the labels that its first certificate
 took.
 
-Synthetic pools with calibrated probabilities: 5,000 rows, normal scores that are two or three
-standard deviations apart. A campaign that has no certificate after so many labels counts as taking
-more than all others.
+Synthetic pools with calibrated probabilities: 5,000 rows, normal scores that are 2.5 standard
+deviations apart. The forecasts were developed on other pools, with classes 2 standard deviations
+apart. A campaign that has no certificate after so many labels counts as taking more than all
+others, and one without a forecast as being told more.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ N_ROWS = 5000
 # Labels of a campaign, and between two looks: for a precision or a recall, and for other targets.
 MOST, AT_ONCE = 400, 4
 MOST_OF_OTHERS, AT_ONCE_OF_OTHERS = 2500, 20
-RUNS = 12
+RUNS = 40
 TARGETS: dict[str, dict[str, Any]] = {
     "precision .8": {"min_precision": 0.8},
     "precision .9": {"min_precision": 0.9},
@@ -33,6 +35,7 @@ TARGETS: dict[str, dict[str, Any]] = {
     "both": {},
 }
 PREVALENCES = (0.03, 0.1, 0.3)
+NEAR = 1.3  # a forecast's median is to be within this factor of the labels that it takes
 
 
 def pool(prevalence: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -101,25 +104,39 @@ def run(part: str, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
 
 
 def show(part: str, records: dict[str, dict[str, Any]]) -> str:
-    """Return one line per target and prevalence; medians without an end are "above"."""
+    """Return one line per target and prevalence, and how many lines are within a factor of 1.3."""
     lines = []
+    n_near = 0
     for target in TARGETS:
         for prevalence in PREVALENCES:
             runs = list(records.get(f"{target}|{prevalence:g}", {}).values())
-            told = [run["told"] for run in runs if run["told"] is not None]
-            took = [run["took"] if run["took"] is not None else math.inf for run in runs]
-            median_told = float(np.median(told)) if told else math.nan
-            median_took = float(np.median(took)) if took else math.nan
-            is_known = np.isfinite(median_told) and np.isfinite(median_took)
+            if not runs:
+                continue
+            told = median([_or_infinite(run["told"]) for run in runs])
+            taken = [_or_infinite(run["took"]) for run in runs]
+            took = median(taken)
+            is_known = math.isfinite(told) and math.isfinite(took)
+            n_near += is_known and 1 / NEAR <= told / took <= NEAR
+            ends = np.quantile(taken, [0.25, 0.75], method="nearest")
             lines.append(
                 [
                     target,
                     f"{prevalence:.0%}",
                     str(len(runs)),
-                    f"{median_told:.0f}" if told else "none in sight",
-                    f"{median_took:.0f}" if np.isfinite(median_took) else f"above {_most(target)}",
-                    f"{median_told / median_took:.2f}" if is_known else "-",
+                    f"{told:.0f}" if math.isfinite(told) else "none in sight",
+                    _labels(took, target),
+                    " to ".join(_labels(end, target) for end in ends),
+                    f"{told / took:.2f}" if is_known else "-",
                 ]
             )
-    titles = ["target", "positive", "campaigns", "told, median", "took, median", "told / took"]
-    return markdown_table(titles, lines)
+    titles = ["target", "positive", "campaigns", "told", "took", "half of them took", "told / took"]
+    near = f"Within a factor of {NEAR}: {n_near} of {len(lines)} lines."
+    return f"{markdown_table(titles, lines)}\n\n{near}"
+
+
+def _or_infinite(n_labels: int | None) -> float:
+    return math.inf if n_labels is None else n_labels
+
+
+def _labels(n: float, target: str) -> str:
+    return f"{n:.0f}" if math.isfinite(n) else f"above {_most(target)}"

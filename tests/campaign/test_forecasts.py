@@ -94,7 +94,16 @@ def test_simulated_campaigns_draw_every_row_once_and_fast_rows_first():
     assert drawn.unknown.sum() / counts.sum() == pytest.approx(0.1, abs=0.01)
 
 
-def test_a_passage_is_between_the_steps_before_and_after():
-    n_labels = np.array([[10, 20, 40]] * 3)
-    evidence = np.array([[1.0, 2.0, 4.0], [4.0, 1.0, 1.0], [0.0, -1.0, 1.0]])
-    assert_allclose(passages(evidence, 0.0, 3.0, n_labels), [30, 7.5, np.inf])
+def test_passages_between_steps_are_counted():
+    """Of random walks, as many pass as where every step is looked at."""
+    rng = np.random.default_rng(0)
+    walks = np.cumsum(0.1 * rng.normal(size=(20_000, 400)), axis=1)
+    seen = walks[:, 39::40]
+    n_labels = np.tile(np.arange(40, 401, 40), (len(walks), 1))
+    passed = passages(seen, 0.0, 2.0, n_labels)
+    every = np.where((walks >= 2).any(axis=1), (walks >= 2).argmax(axis=1) + 1, np.inf)
+    for n in (120, 240, 400):
+        assert np.mean(passed <= n) == pytest.approx(np.mean(every <= n), abs=0.03)
+    assert np.mean(seen.max(axis=1) >= 2) < np.mean(every <= 400) - 0.05  # else there is no need
+    known = passages(np.array([[1.0, np.inf], [-np.inf, 1.0]]), 0.0, 9.0, n_labels[:2, :2])
+    assert known.tolist() == [60.0, np.inf]

@@ -135,18 +135,23 @@ def simulated_bets(
 def passages(
     log_evidence: Floats, log_now: float, log_wanted: float, n_labels: np.ndarray
 ) -> Floats:
-    """Return after how many labels each simulated campaign has the evidence that is wanted;
-    infinite where it never has.
+    """Return after how many labels each simulated campaign has the evidence that is wanted, if only
+    for a moment; infinite where it never has.
+
+    Between two steps the evidence moves like a Brownian bridge: from a to b, both too small by
+    themselves, it reaches w on its way with the chance exp(-2 (w - a) (w - b) / variance).
     """
-    has_enough = log_evidence >= log_wanted
+    before = np.column_stack([np.full(len(log_evidence), log_now), log_evidence[:, :-1]])
+    is_finite = np.isfinite(log_evidence) & np.isfinite(before)
+    changes = np.subtract(log_evidence, before, out=np.zeros(before.shape), where=is_finite)
+    short_of = np.maximum(log_wanted - before, 0) * np.maximum(log_wanted - log_evidence, 0)
+    exponents = -2 * short_of / np.maximum(changes.var(axis=0), TINY)
+    is_reached = np.random.default_rng(0).random(before.shape) < np.exp(exponents)
+    has_enough = (log_evidence >= log_wanted) | (is_finite & is_reached)
     first = has_enough.argmax(axis=1)
     at = np.arange(len(first))
-    before = np.where(first > 0, log_evidence[at, first - 1], log_now)
     n_before = np.where(first > 0, n_labels[at, first - 1], 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        part = (log_wanted - before) / (log_evidence[at, first] - before)
-    part = np.where(np.isfinite(log_evidence[at, first]), part, 1.0)
-    n_passed = n_before + np.clip(part, 0, 1) * (n_labels[at, first] - n_before)
+    n_passed = (n_before + n_labels[at, first]) / 2
     return np.where(has_enough.any(axis=1), np.maximum(n_passed, 1.0), np.inf)
 
 
