@@ -10,11 +10,13 @@ import pandas as pd
 from numba.core.event import install_recorder
 from scipy import sparse
 import semisvm
+from semisvm.decision import Target
+from semisvm.decision.audit import resample, resampled_values
 from semisvm.estimators.auto.trees import grow_forest, grow_leaf_shares
 from semisvm.estimators.compilation import compile_all
 
 warnings.simplefilter("ignore")
-assert len(compile_all()) == 17
+compile_all()
 rng = np.random.default_rng(0)
 
 
@@ -42,6 +44,8 @@ with install_recorder("numba:compile") as recorder:
     n_labeled = 40
     for name in ("PreferenceSVC", "TransductiveSVC", "LaplacianSVC", "ProgressiveSVC", "LabelMeanSVC", "ClusterSVC"):
         fit(X, X[:, 0] > 0, name)
+    many = rng.normal(size=3000)
+    resampled_values(many, many > 0, resample(many > 0, 100, rng), Target())
     grow_leaf_shares(X)
     for is_random in (False, True):
         trees, shares, _ = grow_forest(X, (X[:, 0] > 0).astype(int), np.ones(300), 2, n_trees=400, per_cut=2, is_random=is_random)
