@@ -144,7 +144,8 @@ def passages(
     before = np.column_stack([np.full(len(log_evidence), log_now), log_evidence[:, :-1]])
     is_finite = np.isfinite(log_evidence) & np.isfinite(before)
     changes = np.subtract(log_evidence, before, out=np.zeros(before.shape), where=is_finite)
-    short_of = np.maximum(log_wanted - before, 0) * np.maximum(log_wanted - log_evidence, 0)
+    ahead = [np.where(is_finite, log_wanted - path, 0.0) for path in (before, log_evidence)]
+    short_of = np.maximum(ahead[0], 0) * np.maximum(ahead[1], 0)
     exponents = -2 * short_of / np.maximum(changes.var(axis=0), TINY)
     is_reached = np.random.default_rng(0).random(before.shape) < np.exp(exponents)
     has_enough = (log_evidence >= log_wanted) | (is_finite & is_reached)
