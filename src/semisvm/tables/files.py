@@ -211,10 +211,8 @@ def trusted_types(wanted: Collection[str]) -> set[str]:
     All of `wanted` that are among them are in the answer. No more is imported than that takes:
     `predict` of one method loads no other, and no compiler.
     """
-    from semisvm import HOMES
-
     names = {path.rpartition(".")[2] for path in wanted}
-    homes = HOMES.items()
+    homes = import_module("semisvm").HOMES.items()
     estimators = [
         f"{home}.{name}" for name, home in homes if home.startswith("semisvm.estimators.")
     ]
