@@ -49,7 +49,7 @@ def test_importing_estimators_adds_no_heavy_module_to_those_of_scikit_learn():
 def test_reading_and_writing_models_loads_no_library_that_scikit_learn_adapts_to():
     pytest.importorskip("skops")
     pytest.importorskip("dask")  # by skops alone it is loaded, from scikit-learn 1.7 on
-    statement = "from semisvm.tables.skops_io import skops_io; skops_io.dumps(1)"
+    statement = "from semisvm.sklearn_private import import_skops_io as load; load().dumps(1)"
     assert modules_after(statement, ADAPTED) == set()
     listed = "import skops.io._trusted_types as t; print(*t.SKLEARN_ESTIMATOR_TYPE_NAMES)"
     code = (  # in a process of its own, in which no other test has enabled experimental ones

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from functools import update_wrapper, wraps
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, metadata
 from inspect import signature
 from types import MethodType
@@ -261,3 +262,21 @@ def _flattened(steps: list[Any]) -> Iterator[Any]:
             hasattr(step, "estimator") or type(step).__module__.startswith("semisvm.")
         ):
             yield step
+
+
+def import_skops_io() -> Any:
+    """Import `skops.io` without PyTorch, CuPy and Dask.
+
+    skops lists the estimators of scikit-learn when it is imported, and for that every package of
+    scikit-learn is imported, its adapters to these libraries too. Where they are installed that
+    takes up to ten seconds. The adapters hold no estimators: they are not looked through here.
+    """
+    adapters = sys.modules.get("sklearn.externals.array_api_compat")  # scikit-learn 1.6 has none
+    path = getattr(adapters, "__path__", [])
+    try:
+        if adapters is not None:
+            adapters.__path__ = []
+        return import_module("skops.io")
+    finally:
+        if adapters is not None:
+            adapters.__path__ = path

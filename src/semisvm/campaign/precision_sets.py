@@ -104,7 +104,9 @@ class PrecisionSets(Procedure):
         rows: list[int] = []
         for k, n_random in self._where_to_label(n):
             planned = self._order.next_rows(np.arange(k + 1), min(n, n_random + len(rows)))
-            rows += [row for row in planned if row not in set(rows)][: min(n - len(rows), n_random)]
+            taken = set(rows)
+            new = [row for row in planned if row not in taken]
+            rows += new[: min(n - len(rows), n_random)]
         if len(rows) < n:
             below = self._by_rank[self._sizes[k] :]
             # Below the set, then anywhere, then the rows beyond those whose rank is kept.

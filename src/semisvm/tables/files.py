@@ -175,8 +175,9 @@ def load(path: str | Path) -> Any:
 
 def _read_by_skops(path: Path, content: bytes) -> Any:
     """Read any object that consists of types of this library and of those that skops trusts."""
-    from semisvm.tables.skops_io import skops_io
+    from semisvm.sklearn_private import import_skops_io
 
+    skops_io = import_skops_io()
     wanted = set(skops_io.get_untrusted_types(data=content))
     trusted = sorted(trusted_types(wanted))
     unknown = sorted(wanted - set(trusted))
@@ -242,9 +243,10 @@ def _types_in(root: Any) -> set[Any]:
 
 def to_bytes(model: Any) -> bytes:
     """Return the content of a model's file."""
+    from semisvm.sklearn_private import import_skops_io
     from semisvm.tables.model import Model
-    from semisvm.tables.skops_io import skops_io
 
+    skops_io = import_skops_io()
     version = import_module("semisvm").__version__
     is_model = isinstance(model, Model)
     state = _state(model) if is_model else model
