@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 from semisvm.decision.linear_claims import StratifiedClaim, bet_on
 from semisvm.decision.recall_sets import (
+    N_EARLY,
     SHIFTS_BELOW,
     Phase,
     RecallEvidence,
@@ -108,6 +109,24 @@ def test_a_phase_draws_where_it_is_worth_most_and_follows_the_answers():
     rates = band_rates(predicted, np.array([10.0, 10, 10]), np.array([2.0, 9, 0]))
     assert (np.diff(rates) <= 0).all()
     assert rates[1] > 0.3
+
+
+def test_the_first_draws_suit_loose_thresholds_and_later_ones_strict_ones():
+    sizes = np.full(20, 200.0)
+    rates = 1 / (1 + np.exp(np.linspace(-2, 8, 20)))
+    seen = np.full(20, N_EARLY / 20)
+    early = plan_phase(sizes, rates, np.zeros(20), np.zeros(20), 0.8)
+    late = plan_phase(sizes, rates, seen, seen * rates, 0.8)
+    assert_allclose(late.beliefs, early.beliefs)
+    needed = {
+        n_accepting: [
+            RecallEvidence(sizes, 0.8, n_accepting).labels_needed(math.log(10), phase, rates)
+            for phase in (early, late)
+        ]
+        for n_accepting in (17, 7)
+    }
+    assert needed[17][0] < needed[17][1]
+    assert needed[7][0] > needed[7][1]
 
 
 def test_a_forecast_is_the_number_of_labels_that_it_takes():

@@ -41,8 +41,13 @@ from semisvm.decision.precision_sets import decreasing
 # Log-odds below the threshold are shifted by these, one expert each. Eight experts instead of three
 # cost log 8 of the evidence and certified less.
 SHIFTS_BELOW = (-2.5, -1.0, 0.0)
-# Predicted recalls, from the target (0) to 1, of the thresholds that the draws are made for.
+# Predicted recalls, from the target (0) to 1, of the thresholds that the draws are made for. With
+# the early ones, which pass first, seven pools with about 10% positive returned .66 of their rows
+# after 100 labels instead of .80 (recall .8). To begin the tests at a threshold predicted to do,
+# with all or part of the risk, returned .77 to .79.
+EARLY_ROOMS = (0.95, 0.75, 0.5, 0.3)
 ROOMS = (0.75, 0.5, 0.3, 0.15)
+N_EARLY = 100  # draws
 UNIFORM_SHARE = 0.2  # of the draws, by what rows are worth, whatever is believed
 PRIOR_ROWS = 4.0  # that the predictions of a band are worth
 
@@ -67,7 +72,7 @@ def plan_phase(sizes: Floats, predicted: Floats, seen: Floats, hits: Floats, lev
     beliefs = band_rates(predicted, seen, hits)
     share_above = np.cumsum(sizes * beliefs) / (sizes * beliefs).sum()
     speeds = np.zeros(len(sizes))
-    for room in ROOMS:
+    for room in EARLY_ROOMS if seen.sum() < N_EARLY else ROOMS:
         k = int(np.searchsorted(share_above, level + (1 - level) * room))
         is_above = np.arange(len(sizes)) <= min(k, len(sizes) - 2)
         values = np.where(is_above, 1 - level, level)
