@@ -131,10 +131,10 @@ def rivals(X: Any, seed: int) -> dict[str, tuple[Any, Any]]:
         cv=3,
         class_weight="balanced",
         max_iter=2000,
-        l1_ratios=(0.0,),
-        use_legacy_attributes=False,
         scoring="neg_log_loss",
     )
+    if "use_legacy_attributes" in logistic.get_params():  # from scikit-learn 1.8 on
+        logistic.set_params(l1_ratios=(0.0,), use_legacy_attributes=False)
     boosting = HistGradientBoostingClassifier(min_samples_leaf=5, random_state=seed)
     forest = RandomForestClassifier(500, min_samples_leaf=2, random_state=seed)
     if isinstance(X, pd.DataFrame):
