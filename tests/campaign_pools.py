@@ -20,8 +20,8 @@ def pool(n=3000, noise=0.5, seed=0):
 
 
 def run(campaign, truth, most=300, at_once=10):
-    """Label until a threshold is certified."""
-    while campaign.n_labels < most and campaign.verdict().operating_point is None:
+    """Label until a threshold is certified; nobody reads the forecasts on the way."""
+    while campaign.n_labels < most and not campaign.standing(with_forecasts=False).is_certified:
         rows = campaign.draw(at_once)
         if not rows:
             break

@@ -132,7 +132,12 @@ class ShareClaim(Claim):
         pos = self._n_good + np.cumsum(good.sum(axis=2), axis=1)
         neg = self._n_bad + np.cumsum(bad.sum(axis=2), axis=1)
         n = self.threshold.n_accepted
-        return mixture_log_evidence(n, self.form.level, pos, neg, new_rows=self.is_about_new_rows)
+        # Campaigns meet at the same counts: each pair once.
+        pairs, place = np.unique(pos * (n + 1) + neg, return_inverse=True)
+        evidence = mixture_log_evidence(
+            n, self.form.level, *np.divmod(pairs, n + 1), new_rows=self.is_about_new_rows
+        )
+        return evidence[place].reshape(pos.shape)
 
     def fewest_labels(self, risk: float) -> int:
         n = self.threshold.n_accepted
