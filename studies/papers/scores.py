@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import roc_curve
+from sklearn.metrics import auc, roc_curve
 
 from studies.papers.samples import Sample
 
@@ -96,7 +96,7 @@ def _roc(truth: NDArray, decision: NDArray, grid: tuple[float, ...]) -> tuple[fl
     the grid.
     """
     false_rate, true_rate, _ = roc_curve(truth, decision)
-    area = float(np.trapezoid(true_rate, false_rate))
+    area = float(auc(false_rate, true_rate))
     # at a step of the curve the upper end counts
     at = np.searchsorted(false_rate, grid, side="right") - 1
     return area, [float(true_rate[i]) for i in at]
