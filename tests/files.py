@@ -40,6 +40,8 @@ def read_frame(path):
 
 def read_as_numbers(reader, names):
     """Columns of a file as numbers, an array; a cell that is none is named as `predict` does."""
+    if not names:  # the target is the only column
+        return np.empty((len(read_frame(reader.path)), 0))
     schema = Schema(tuple(Column(name, "number") for name in names))
     parts = []
     for chunk in reader.chunks(frozenset(names)):

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from files import parquet_bytes, read_frame, read_numbers, write
@@ -128,6 +128,7 @@ TABLE_TEXT = st.text(alphabet="ab1-.:,;\t\n\r\"'?%{}_e# \ufeff\x1c", max_size=60
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(content=st.one_of(st.binary(max_size=80), TABLE_TEXT.map(str.encode)))
+@example(content=b"a\r\x01")  # the target is the only column
 def test_any_bytes_give_a_dataset_or_a_data_error(tmp_path, name, content):
     path = write(tmp_path, name, content)
     for target in (None, "a"):
