@@ -38,7 +38,6 @@ GIVES_AWAY = "Careful: the column {} alone nearly decides the label."
 
 def say_deciding_columns(rows: Columns, codes: np.ndarray) -> list[str]:
     """Name columns that alone nearly decide the label of labeled rows."""
-    from sklearn import config_context
     from sklearn.tree import DecisionTreeClassifier
 
     labeled = np.flatnonzero(codes >= 0)[:MOST_ROWS]
@@ -52,10 +51,9 @@ def say_deciding_columns(rows: Columns, codes: np.ndarray) -> list[str]:
     true = codes[labeled]
     share_right = {}
     tree = DecisionTreeClassifier(max_depth=2, class_weight="balanced", random_state=0)
-    with config_context(skip_parameter_validation=True):  # which takes longer than such a tree
-        for name, X in features.items():
-            is_right = tree.fit(X, true).predict(X) == true
-            share_right[name] = np.mean([is_right[true == code].mean() for code in classes])
+    for name, X in features.items():
+        is_right = tree.fit(X, true).predict(X) == true
+        share_right[name] = np.mean([is_right[true == code].mean() for code in classes])
     deciding = [name for name, share in share_right.items() if share >= NEARLY_DECIDES]
     deciding.sort(key=lambda name: -share_right[name])
     return [
