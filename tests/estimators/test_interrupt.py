@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -129,6 +130,7 @@ def fit_pressed_at(model, at):
     many instants were passed.
     """
     before = sys.gettrace()
+    config = sklearn.get_config()
     press = PressAt(at)
     try:
         sys.settrace(press)
@@ -138,6 +140,7 @@ def fit_pressed_at(model, at):
         ending = "raised"
     finally:
         sys.settrace(before)
+        sklearn.set_config(**config)  # pressed inside of scikit-learn's own way to put it back
     return ending, press.n_passed
 
 
