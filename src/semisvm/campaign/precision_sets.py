@@ -25,7 +25,6 @@ from semisvm.decision.climb import plan_climb
 from semisvm.decision.precision_sets import (
     PrefixPath,
     SetOutlook,
-    certified_bounds,
     corrected_beliefs,
     expected_rates,
     forecast_labels,
@@ -77,7 +76,7 @@ class PrecisionSets(Procedure):
         self._read_prefixes()
 
     def _read_prefixes(self) -> None:
-        self._lower_bounds: tuple[np.ndarray, np.ndarray] | None = None
+        self._outlook_now: SetOutlook | None = None
         for k, (bound, path) in enumerate(zip(self._bounds, self._paths, strict=True)):
             rows, _ = self._order.prefix(np.arange(k + 1))
             new = self._answers[rows[len(path) :]] == POSITIVE
@@ -119,7 +118,7 @@ class PrecisionSets(Procedure):
         """The sets to label rows of at random, and how many of them."""
         n_labels = self._state.n_labels
         outlook = self._outlook()
-        best, n_returned = self._best_set(self._lower()[0])
+        best, n_returned = self._best_set(outlook.proved[0])
         if self._state.budget is None and best is None:
             # Until the first certificate: the largest set that is proved soon.
             in_sight = self._forecasts(outlook, N_PLANNED)
@@ -138,8 +137,8 @@ class PrecisionSets(Procedure):
 
     def standing(self, *, with_forecasts: bool = True) -> Standing:
         """Return what is proved, for the sets as they are and for the rows that are returned."""
-        lower, levels = self._lower()
         outlook = self._outlook()
+        lower, levels = outlook.proved
         n_accepted = int(self._is_accepted().sum())
         is_whole = lower >= [bound.whole for bound in self._bounds]
         forecasts: list[int | None] = [None] * len(self._bounds)
@@ -173,19 +172,10 @@ class PrecisionSets(Procedure):
     def _is_accepted(self) -> np.ndarray:
         """The rows that are certified now, and all rows found positive."""
         is_accepted = self._answers == POSITIVE
-        is_accepted[self._returned_unlabeled(self._lower()[0])] = True
+        is_accepted[self._returned_unlabeled(self._outlook().proved[0])] = True
         return is_accepted
 
     # ---- what is proved ----
-
-    def _lower(self) -> tuple[np.ndarray, np.ndarray]:
-        """L_k and the risk share of each set, computed once for the answers of now."""
-        if self._lower_bounds is None:
-            found = np.cumsum(self._per_band(self._answers == POSITIVE))[: len(self._bounds)]
-            self._lower_bounds = certified_bounds(
-                self._bounds, self._paths, found, self._shares, self._state.risk
-            )
-        return self._lower_bounds
 
     def _best_set(self, lower: np.ndarray) -> tuple[int | None, int]:
         """Return the set whose bound lets most unlabeled rows be returned, and how many; None
@@ -222,16 +212,19 @@ class PrecisionSets(Procedure):
     # ---- what is expected ----
 
     def _outlook(self) -> SetOutlook:
-        seen = self._per_band(self._answers != UNLABELED)
-        hits = self._per_band(self._answers == POSITIVE)
-        beliefs = self._plan.beliefs
-        if self._state.budget is not None:  # without one, first certificates came later by it
-            beliefs = corrected_beliefs(beliefs, hits, seen)
-        rates = expected_rates(beliefs, hits, seen)
-        edges = np.concatenate([[0.0], np.cumsum(self._plan.sizes)])
-        return SetOutlook(
-            self._bounds, self._shares, self._state.risk, edges, rates, seen, hits, self._paths
-        )
+        """What is proved and expected of the sets, computed once for the answers of now."""
+        if self._outlook_now is None:
+            seen = self._per_band(self._answers != UNLABELED)
+            hits = self._per_band(self._answers == POSITIVE)
+            beliefs = self._plan.beliefs
+            if self._state.budget is not None:  # without one, first certificates came later by it
+                beliefs = corrected_beliefs(beliefs, hits, seen)
+            rates = expected_rates(beliefs, hits, seen)
+            edges = np.concatenate([[0.0], np.cumsum(self._plan.sizes)])
+            self._outlook_now = SetOutlook(
+                self._bounds, self._shares, self._state.risk, edges, rates, seen, hits, self._paths
+            )
+        return self._outlook_now
 
     def _forecasts(self, outlook: SetOutlook, n_numbers: int) -> list[int | None]:
         most = min(int((self._answers == UNLABELED).sum()), MOST_FORECAST)
