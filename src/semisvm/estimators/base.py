@@ -130,14 +130,12 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label. :doc:`/scikit-learn` lists the
-            scikit-learn tools that accept such a target.
+            The labels; `unlabeled` marks rows without a label.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows: a weight of 2 equals duplicating the row, a weight of 0 removes it.
         sample_cost : array-like of shape (n_samples, ...), default=None
-            The costs of errors on each row, instead of `costs`: of shape (n_samples,), (n_samples,
-            n_classes) by the true class of the row, or one matrix per row, [i, true class,
-            predicted class].
+            Costs of errors on each row, instead of `costs`: (n_samples,), (n_samples, n_classes) by
+            true class, or (n_samples, n_classes, n_classes) by true and predicted class.
 
         Returns
         -------

@@ -47,32 +47,25 @@ class ClusterSVC(BaseSVC):
     in.
 
     The proposed method of [1]_: Algorithm 2 with ``embed=None, kernel="linear"``, Algorithm 3 with
-    the defaults.
-
-    What it is worth, as measured on the paper's designs with every method tuned on the same grid:
-    it beats an SVM of the labeled rows where the classes are Gaussian clusters, the more the fewer
-    the labels (A1 +1 to +5 points, A2 +1 to +11); it ties on B1; it loses where classes are not
-    clusters (B2 -5 to -7 points without noise; WDBC AUC .975 against .985). Where it wins, a
-    `MixtureClassifier` with diagonal covariances is better still in most cases. C matters more than
-    anything else: choose it by ``C="cv"``. One-vs-rest instead of one-vs-one costs four to ten
-    points on A2, whose classes lie in a row.
+    the defaults. On the paper's designs it gains 1 to 11 points over an SVM of the labeled rows
+    where classes are Gaussian clusters, and loses where they are not. C matters more than anything
+    else: choose it by ``C="cv"``.
 
     Parameters
     ----------
     C : float, "cv" or sequence of float, default=1.0
-        The penalty of a row on the wrong side of its margin. "cv" and a sequence: the value that
-        predicts hidden labels best, by five-fold cross-validation on the labeled rows.
+        The penalty of a row on the wrong side of its margin. "cv" and a sequence: the best value by
+        five-fold cross-validation on the labeled rows.
     n_clusters : int, "cv", sequence of int or None, default=None
         Number of clusters, or that of the rows where it is smaller. "cv" and a sequence: chosen
         together with C. None: 10, or what `clusterer` itself says.
     embed : {"kernel_pca", None}, default="kernel_pca"
         What is clustered: the rows on their kernel principal components, or X as it is.
     clusterer : scikit-learn clusterer, default=None
-        Used (a clone of it) in place of k-means with ten starts. Rows it calls noise are treated as
-        `empty` says. Sample weights are passed on where its `fit` takes them.
+        Used in place of k-means with ten starts. Rows that it calls noise are clusters of one row.
     empty : {"nearest", "drop", "random"}, default="nearest"
         The label of a cluster without labeled rows: that of the nearest cluster with one; none, its
-        rows are left out; or a random one, which is the paper's rule and fails for many clusters.
+        rows are left out; or a random one, as in the paper.
     components : {"statistic", "eigenvalue"}, default="statistic"
         Which principal components to keep: those with the largest Hotelling's T^2 (two classes) or
         F (more) over the labeled rows, or those with the largest eigenvalues.
@@ -86,19 +79,16 @@ class ClusterSVC(BaseSVC):
         How components are found. "auto": the leading ones of the whole kernel matrix, or past 4,000
         rows by Nystroem with 1,000 landmark rows.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel of both kernel PCA and the SVM, as in :class:`sklearn.svm.SVC`. A callable takes
-        two matrices of rows and returns the kernel matrix between them.
+        The kernel of both kernel PCA and the SVM, as in :class:`sklearn.svm.SVC`.
     degree : float, default=3
         Degree of the polynomial kernel.
     gamma : {"median", "scale", "auto"} or float, default="median"
-        Coefficient of the RBF, polynomial and sigmoid kernels. "median" is 1 / (2 sigma^2), sigma
-        the median distance between labeled rows; "scale" is 1 / (n_features * variance of the
-        training rows); "auto" is 1 / n_features.
+        "median" is 1 / (2 sigma^2), sigma the median distance between labeled rows; others are as
+        in :class:`sklearn.svm.SVC`.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        The costs of errors. A dictionary multiplies C for the rows of each class; in a matrix, rows
-        are true and columns predicted classes, in the order of `classes_`.
+        Costs of errors, which multiply C: of each class, or of [true class, predicted class].
     class_weight : dict or "balanced", default=None
         Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
@@ -125,16 +115,13 @@ class ClusterSVC(BaseSVC):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
-        Training rows with a nonzero coefficient: indices (n_support,), numbers by class
-        (n_classes,), and the rows (n_support, n_features), empty with a precomputed kernel.
+        Training rows with a nonzero coefficient: indices, numbers by class, and the rows.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Signed coefficients of the support vectors (n_problems, n_support), constants, and with a
-        linear kernel weights of the features (n_problems, n_features).
+        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
     gap_ : ndarray of shape (n_problems,)
         The largest violation of optimality; in the primal form the relative duality gap.
     transduction_ : ndarray of shape (n_samples,)
-        The label that each row was trained with: its own, its cluster's, or the prediction where
-        that is none.
+        The label of each row: its own, its cluster's, or the prediction where that is none.
     labeled_iter_ : ndarray of shape (n_samples,)
         0 for the labels in y, 1 for those of clusters, -1 for predictions.
     clusters_ : ndarray of shape (n_samples,)
@@ -146,11 +133,9 @@ class ClusterSVC(BaseSVC):
     C_ : float
         The value of C in use.
     cv_results_ : list of dict
-        ``n_clusters``, ``C`` and ``accuracy`` of each candidate; empty where there was nothing to
-        choose.
+        ``n_clusters``, ``C`` and ``accuracy`` of each candidate.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
-        One record per round (`semisvm.estimators.progress.RoundRecord`), solver steps of all binary
-        problems, and why the fit ended: "converged", or what came first.
+        One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of features, and their names where X has names.
 
@@ -161,9 +146,8 @@ class ClusterSVC(BaseSVC):
 
     Notes
     -----
-    ``sample_weight=2`` equals duplicating the row in kernel PCA, k-means, the votes of a cluster
-    and the SVM, but not in the folds of the search for C. `max_iter` holds for each training,
-    `time_limit` for everything.
+    ``sample_weight=2`` equals duplicating the row, but not in the folds of the search for C.
+    `max_iter` holds for each training, `time_limit` for everything.
 
     The first record of `history_` is of the clustering: ``n_clusters``, clusters without labels
     (``n_without_labels``), the share of labeled rows that agree with their cluster (``agreement``),

@@ -76,14 +76,11 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
         The fraction of unlabeled rows that are of the second class: as among the labeled rows; as
         the supervised SVM sees it, inside the interval that the labels allow; or a number (two
         classes only). A wrong fraction is the main failure of this method: give a number where you
-        know one. It is rounded up to a number of rows, at least one and at most all but one; rows
-        count by their weights.
+        know one.
     guard : bool, default=True
-        Where `costs` are given, compare the SVM with predicting one class for every row, by the
-        smoothed expected cost of labeled rows left out of the fit, and predict the constant where
-        it is cheaper (`guard_` says so). With ten labels and a cost ratio of ten it nearly always
-        is. The comparison takes one fit per label, 20 at most, and none where no outcome of them
-        could help the SVM.
+        Where `costs` are given, predict one class for every row if that is expected to cost less
+        than the SVM, by labeled rows left out of as many fits, 20 at most (see `guard_`). With ten
+        labels and a cost ratio of ten it nearly always is.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         As in :class:`sklearn.svm.SVC`; a callable returns the kernel between two matrices of rows.
     degree : float, default=3
@@ -93,10 +90,10 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        What errors cost, as in `SupervisedSVC`. Without costs, or with equal ones, the method is
-        meanS3VM. Only their ratio matters to the guesses. A matrix between more than two classes
-        makes it one-sided regression, in which each unlabeled row is given a class such that their
-        estimated costs are least and the classes have the shares that `positive_fraction` says.
+        Costs of errors, as in `SupervisedSVC`. Without costs, or with equal ones, the method is
+        meanS3VM. A matrix between more than two classes makes it one-sided regression, in which the
+        unlabeled rows are given the classes of least estimated cost, in the shares that
+        `positive_fraction` says.
     class_weight : dict or "balanced", default=None
         Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
@@ -121,16 +118,13 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
-        Training rows with a nonzero coefficient: indices (n_support,), numbers by class
-        (n_classes,), and the rows (n_support, n_features), empty with a precomputed kernel.
+        Training rows with a nonzero coefficient: indices, numbers by class, and the rows.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Signed coefficients of the support vectors (n_problems, n_support), constants, and with a
-        linear kernel weights of the features (n_problems, n_features).
+        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
     gap_ : ndarray of shape (n_problems,)
         The largest violation of optimality; in the primal form the relative duality gap.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every training row, and the round that gave it: 0 for labels in y, -1 for
-        predictions.
+        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
     positive_fraction_ : ndarray of shape (n_problems,)
         The fraction in use; NaN where a limit or Ctrl-C ended the fit before it was known.
     positive_fraction_interval_ : ndarray of shape (n_problems, 2)
@@ -138,8 +132,7 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     guard_ : dict or None
         As in `SupervisedSVC`.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
-        One record per round (`semisvm.estimators.progress.RoundRecord`), solver steps of all binary
-        problems, and why the fit ended: "converged", or what came first.
+        One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of features, and their names where X has names.
 
@@ -150,15 +143,12 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
 
     Notes
     -----
-    Of the records in `history_` the first is of the supervised SVM and has the fraction; then
-    there is one for each time the label means were moved, with the number of guesses that
-    ``changed``; the last is of the final SVM, with the number of ``opposite`` pieces it needed
-    and of guesses that it ``contradicted``.
+    Of the records in `history_` the first is of the supervised SVM; then there is one for each time
+    the label means were moved, with the number of guesses that ``changed``; the last is of the
+    final SVM, with the number of ``opposite`` pieces and of guesses that it ``contradicted``.
 
-    ``sample_weight=2`` equals duplicating the row, labeled or not: equal unlabeled rows are merged,
-    and their weights added, before labels are assigned. With a precomputed kernel, a kernel
-    function, costs of single rows or a primal solver, equal rows are not merged, and copies may get
-    different labels.
+    Equal unlabeled rows are merged, and their weights added, unless the kernel is precomputed or a
+    callable, or rows have costs of their own: copies may then get different labels.
 
     References
     ----------

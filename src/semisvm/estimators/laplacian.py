@@ -79,18 +79,15 @@ class LaplacianSVC(BaseSVC):
     C_intrinsic : float or "auto", default="auto"
         The penalty of scores that differ between linked rows, labeled or not. 0 is `SupervisedSVC`.
         "auto" takes the best of 0, 10, 1,000 and 10,000, for a kernel of mean diagonal 1, by
-        closed-form leave-one-out on the labeled rows (with more than 4,000 distinct rows, in a
-        graph of 4,000 of them). The deformed kernel is then scaled to the size of the kernel
-        itself, so that C keeps its meaning.
+        leave-one-out on the labeled rows, in a graph of 4,000 rows at most. The deformed kernel is
+        then scaled to the size of the kernel itself, so that C keeps its meaning.
     power : int or "auto", default="auto"
         The power of the Laplacian: 1 is the penalty of the original paper, 2 also asks that
         differences change slowly along the graph. "auto" is 1; with ``C_intrinsic="auto"`` it is 2,
-        or 1 where that has a leave-one-out error that is less by a third, as with classes along
-        curves in few dimensions.
+        or 1 where that has a leave-one-out error that is less by a third.
     n_neighbors : int, default=6
-        How many nearest rows each row is linked to. A link holds for both rows, whichever asked for
-        it. Equal rows are one node of the graph, and a row of weight 2 counts as two rows there
-        too.
+        How many nearest rows each row is linked to. A link holds for both rows, and equal rows are
+        one node of the graph.
     graph_weights : {"connectivity", "heat"}, default="heat"
         Every link counts 1, or exp(-d^2 / (2 s^2)) at distance d, s the mean distance of linked
         rows. With ``kernel="precomputed"`` distances are those in feature space.
@@ -105,8 +102,7 @@ class LaplacianSVC(BaseSVC):
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        The costs of errors. A dictionary multiplies C for the rows of each class; in a matrix, rows
-        are true and columns predicted classes, in the order of `classes_`.
+        Costs of errors, which multiply C: of each class, or of [true class, predicted class].
     class_weight : dict or "balanced", default=None
         Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
@@ -131,11 +127,9 @@ class LaplacianSVC(BaseSVC):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
-        Training rows with a nonzero coefficient: indices (n_support,), numbers by class
-        (n_classes,), and the rows (n_support, n_features), empty with a precomputed kernel.
+        Training rows with a nonzero coefficient: indices, numbers by class, and the rows.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Signed coefficients of the support vectors (n_problems, n_support), constants, and with a
-        linear kernel weights of the features (n_problems, n_features).
+        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
     gap_ : ndarray of shape (n_problems,)
         The largest violation of optimality; in the primal form the relative duality gap.
     C_intrinsic_ : float
@@ -143,11 +137,9 @@ class LaplacianSVC(BaseSVC):
     power_ : int
         The power of the Laplacian that was used.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every training row, and the round that gave it: 0 for labels in y, -1 for
-        predictions.
+        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
-        One record per round (`semisvm.estimators.progress.RoundRecord`), solver steps of all binary
-        problems, and why the fit ended: "converged", or what came first.
+        One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of features, and their names where X has names.
 
@@ -159,16 +151,13 @@ class LaplacianSVC(BaseSVC):
 
     Notes
     -----
-    Coefficients are those in the kernel itself. Unlabeled rows have them too: the model keeps
-    nearly all rows, and a score takes one kernel value per training row.
-
-    `cache_size` bounds the kernel matrix: where two of n^2 numbers do not fit, the deformed kernel
-    comes from conjugate gradients. Three quarters of `time_limit` are for the penalty and this
-    kernel; if they are over, the best penalty so far is used, or none, and `C_intrinsic_` is 0.
+    Unlabeled rows have coefficients too: the model keeps nearly all rows. Where two n by n matrices
+    do not fit into `cache_size`, the deformed kernel comes from conjugate gradients. Three quarters
+    of `time_limit` are for it and the penalty: then the best penalty so far is used, or none.
 
     The first record of `history_` is of the graph and the deformed kernel: ``nodes``, ``links``,
-    ``components``, steps of conjugate gradients (``n_iter``) and their ``residual``, both 0 with a
-    direct solution. Others are per problem.
+    ``components``, steps of conjugate gradients (``n_iter``) and their ``residual``. Others are per
+    problem.
 
     References
     ----------

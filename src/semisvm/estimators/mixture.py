@@ -54,12 +54,9 @@ from semisvm.sklearn_private import (
 class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEstimator):
     """Classifier by a Gaussian mixture of labeled and unlabeled rows, fitted by EM.
 
-    The paper [1]_ calls it the generative model, and reports it failing; that was an error in the
-    package it used. What it is worth, as measured on the paper's designs: with diagonal covariances
-    it reaches .94 on A1 whatever the share of labels (Bayes rate .941; the tuned SVM .88 to .92),
-    .915 on A2 (Bayes .924), ahead of `ClusterSVC` in most cells where that beats an SVM, and with
-    tied covariances it is the best method on iris (.957 on average). Where classes are not Gaussian
-    (B1, B2) it is behind an RBF SVM, on B2 far behind.
+    The generative model of [1]_, which reports it failing, by an error in the package it used. On
+    the paper's Gaussian designs it is near the Bayes rate and ahead of `ClusterSVC`; where classes
+    are not Gaussian it is behind an RBF SVM.
 
     Parameters
     ----------
@@ -67,19 +64,17 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         Gaussian components of each class; fewer where a class has fewer distinct rows.
     covariance_type : {"diag", "full", "tied", "spherical"}, default="diag"
         One variance per feature; a whole matrix; one matrix that all components share; one variance
-        for all features. With few labels and many features "full" has more to estimate than the
-        rows can tell.
+        for all features.
     reg_covar : float, default=1e-6
         The ridge added to variances; at least a billionth of a feature's variance.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        What errors cost, as in `SupervisedSVC`. The mixture stays as it is; `decision_function` and
-        `predict` go by the least expected cost instead of the largest probability.
+        Costs of errors, as in `SupervisedSVC`: the class of least expected cost is predicted.
     unlabeled : int, float, str or None, default=-1
         The marker of rows without a label in y. Missing values and empty strings always mark them.
     tol : float, default=1e-5
         Stop once the objective rises by less than this share of itself.
     max_iter : int, default=200
-        Most iterations of EM. There is no solver whose steps could be counted.
+        Maximum number of iterations of EM.
     time_limit : float, default=None
         Maximum number of seconds; the best model so far is then kept. None: no limit.
     random_state : int, RandomState instance or None, default=None
@@ -102,21 +97,16 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         n_features) for "full", (n_features, n_features) for "tied", (n_components_in_all,) for
         "spherical".
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every training row, and the round that gave it: 0 for labels in y, -1 for
-        predictions.
+        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
     objective_ : float
         The penalized log likelihood of all rows.
     history_ : list of RoundRecord
         One record per iteration, numbered from 1: the objective, by what share of itself it rose
         (``gap``), and how many rows were given another class (``n_changed``).
-    n_iter_ : int
-        Iterations of EM.
-    termination_condition_ : str
-        Why the fit ended: "converged", or what came first.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features seen during fit; only where X has string column names.
+    n_iter_, termination_condition_ : int, str
+        Iterations of EM, and why they ended, such as "converged".
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features, and their names where X has names.
 
     See Also
     --------
@@ -189,8 +179,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         X : array-like of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label. :doc:`/scikit-learn` lists the
-            scikit-learn tools that accept such a target.
+            The labels; `unlabeled` marks rows without a label.
         sample_weight : array-like of shape (n_samples,), default=None
             How many rows each row counts for. A row of weight 0 is left out.
 

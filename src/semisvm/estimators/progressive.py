@@ -52,29 +52,25 @@ class ProgressiveSVC(BaseSVC):
     pair per round.
 
     It is not told how many rows are positive, and it can go astray: where one side runs out of
-    candidates, one class may swallow the other. With ten labeled Reuters documents that happened in
-    25 to 80% of random draws. Fitting warns when more than half of the rounds were one-sided;
-    compare with `TransductiveSVC`.
+    candidates, one class may swallow the other. Fitting warns when more than half of the rounds
+    were one-sided; compare with `TransductiveSVC`.
 
     Parameters
     ----------
     C : float, default=1.0
         The penalty of a labeled row on the wrong side of its margin.
     C_unlabeled : float, default=None
-        The same for rows labeled on the way. None: C. Costs multiply it too, by the label that a
-        row is given. A small one wrecks the method.
+        The same for rows labeled on the way. None: C. A small one wrecks the method.
     one_sided : {"single", "pair"}, default="single"
-        What to label when all candidates are on one side of the boundary: "single", the surest of
-        them, as the paper has it; "pair", the highest positive and the lowest negative all the
-        same, which collapses less often on small sets.
+        What to label when all candidates are on one side of the boundary: the surest of them, as in
+        the paper, or the highest and the lowest, which collapses less often on small sets.
     pairs_per_round : "auto" or int, default=1
-        How many pairs are labeled before training again: 1 is the paper's; "auto" takes one for
-        every 50 candidates, which is several times faster on large sets and the same on small ones.
+        How many pairs are labeled before training again: 1 as in the paper; "auto" is one for every
+        50 candidates, several times faster on large sets.
     grow_from : float, default=None
         The share of C_unlabeled at which labeled rows begin; it doubles with every twentieth of the
-        unlabeled rows that is labeled, up to 1. The paper proposes that C_unlabeled grow, and uses
-        it in full from the start, as None does. On 1,500 and 2,000 Reuters documents 0.03 about
-        halved the collapses; on 200 it did not help.
+        unlabeled rows that is labeled, up to 1. None: 1, as in the paper. On 1,500 and 2,000
+        Reuters documents 0.03 about halved the collapses.
     max_resets : int, default=5
         How often a row may be reset before it is left alone.
     max_rounds : int, default=None
@@ -90,8 +86,7 @@ class ProgressiveSVC(BaseSVC):
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        The costs of errors. A dictionary multiplies C for the rows of each class; in a matrix, rows
-        are true and columns predicted classes, in the order of `classes_`.
+        Costs of errors, which multiply C: of each class, or of [true class, predicted class].
     class_weight : dict or "balanced", default=None
         Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
@@ -118,19 +113,15 @@ class ProgressiveSVC(BaseSVC):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
-        Training rows with a nonzero coefficient: indices (n_support,), numbers by class
-        (n_classes,), and the rows (n_support, n_features), empty with a precomputed kernel.
+        Training rows with a nonzero coefficient: indices, numbers by class, and the rows.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Signed coefficients of the support vectors (n_problems, n_support), constants, and with a
-        linear kernel weights of the features (n_problems, n_features).
+        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
     gap_ : ndarray of shape (n_problems,)
         The largest violation of optimality; in the primal form the relative duality gap.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every training row, and the round that gave it: 0 for labels in y, -1 for
-        predictions.
+        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
-        One record per round (`semisvm.estimators.progress.RoundRecord`), solver steps of all binary
-        problems, and why the fit ended: "converged", or what came first.
+        One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of features, and their names where X has names.
 
@@ -143,9 +134,8 @@ class ProgressiveSVC(BaseSVC):
     -----
     `history_` has one record per round: how many ``candidates`` there were, how many rows were
     ``labeled`` and ``reset``, and whether the round was ``one_sided``; the last record of a binary
-    problem has the totals. `termination_condition_` is "margin_empty" as it should be; "cycle" or
-    "max_rounds" where a guard ended the rounds; a reason of the solver's where a limit came first.
-    A row that never was in the margin is predicted: its `labeled_iter_` is -1.
+    problem has the totals. `termination_condition_` is "margin_empty" as it should be, or "cycle",
+    "max_rounds", or a reason of the solver's.
 
     References
     ----------

@@ -36,22 +36,18 @@ from semisvm.sklearn_private import Interval
 class SelfTrainingSVC(BaseSVC):
     """Support vector classifier that is retrained on its own predictions until they stay the same.
 
-    The paper [1]_ calls it self-training (Algorithm 1). What it is worth, as measured on the
-    paper's designs with 5 to 20% of the labels and C tuned alike for all: about a point over the
-    supervised SVM on Gaussian clusters (A1 .930 .918 .884 against .923 .907 .876), nothing on
-    overlapping or curved ones (B1, B2, iris), where it can cost a point or two, and more where the
-    first classifier is poor: with a low C it reinforces its own mistakes (.733 to .689 on B2).
-    `ClusterSVC` and, on Gaussian data, `MixtureClassifier` gain more where it gains.
+    Self-training, Algorithm 1 of [1]_. On the paper's designs it gains about a point over the
+    supervised SVM where classes are Gaussian clusters, and loses a point or two elsewhere; where
+    the first classifier is poor it reinforces its mistakes. `ClusterSVC` and `MixtureClassifier`
+    gain more where it gains.
 
     Parameters
     ----------
     C : float, default=1.0
-        The penalty of a row on the wrong side of its margin, with a label of its own or with a
-        guessed one. `sample_weight` multiplies it for each row: below 1 on unlabeled rows, it makes
-        guesses count for less.
+        The penalty of a row on the wrong side of its margin, with its own or a guessed label. A
+        `sample_weight` below 1 on unlabeled rows makes guesses count for less.
     delta : float, default=0.0
-        Stop once at most this share of the unlabeled rows, counted by their weights, changed its
-        label in a round.
+        Stop once at most this share of the unlabeled rows changed its label in a round.
     max_rounds : int, default=50
         Most trainings after the first. Nearly all fits settle in fewer than ten.
     loss : {"hinge", "squared_hinge"}, default="hinge"
@@ -65,8 +61,7 @@ class SelfTrainingSVC(BaseSVC):
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        The costs of errors. A dictionary multiplies C for the rows of each class; in a matrix, rows
-        are true and columns predicted classes, in the order of `classes_`.
+        Costs of errors, which multiply C: of each class, or of [true class, predicted class].
     class_weight : dict or "balanced", default=None
         Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
@@ -93,19 +88,15 @@ class SelfTrainingSVC(BaseSVC):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
-        Training rows with a nonzero coefficient: indices (n_support,), numbers by class
-        (n_classes,), and the rows (n_support, n_features), empty with a precomputed kernel.
+        Training rows with a nonzero coefficient: indices, numbers by class, and the rows.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Signed coefficients of the support vectors (n_problems, n_support), constants, and with a
-        linear kernel weights of the features (n_problems, n_features).
+        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
     gap_ : ndarray of shape (n_problems,)
         The largest violation of optimality; in the primal form the relative duality gap.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every training row, and the round that gave it: 0 for labels in y, -1 for
-        predictions.
+        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
-        One record per round (`semisvm.estimators.progress.RoundRecord`), solver steps of all binary
-        problems, and why the fit ended: "converged", or what came first.
+        One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of features, and their names where X has names.
 

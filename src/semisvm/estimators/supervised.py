@@ -62,21 +62,17 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     C : float, default=1.0
         The penalty of a row on the wrong side of its margin. ``inf`` is solved as 1e10.
     guard : bool, default=False
-        Where `costs` are given, compare the SVM with predicting one class for every row, by the
-        smoothed expected cost of labeled rows left out of the fit, and predict the constant where
-        it is cheaper (`guard_` says so). With few labels and expensive mistakes it often is; the
-        comparison takes one fit per label, 20 at most.
+        Where `costs` are given, predict one class for every row if that is expected to cost less
+        than the SVM, by labeled rows left out of as many fits, 20 at most (see `guard_`).
     probability : bool, default=False
         Have `predict_proba`: Platt's sigmoids of the scores of labeled rows left out of five more
-        fits. As in :class:`sklearn.svm.SVC`, near the boundary the most probable class need not be
-        the one that is predicted.
+        fits. Near the boundary the most probable class need not be the one that is predicted.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        What `decision_function` returns with more than two classes: one score per class, or with
-        ``multi_class="ovo"`` one per pair of classes, above 0 for the first of the pair, as in
-        :class:`sklearn.svm.SVC`.
+        What `decision_function` returns with more than two classes: one score per class, or, with
+        ``multi_class="ovo"``, per pair, above 0 for its first, as in :class:`sklearn.svm.SVC`.
     break_ties : bool, default=True
-        Which class wins where several have as many votes of pairs: the one with the higher scores,
-        or, if False, the first of them, which :class:`sklearn.svm.SVC` does by default.
+        Of classes with as many votes of pairs, the one with the higher scores wins; if False, the
+        first, as by default in :class:`sklearn.svm.SVC`.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The loss of rows inside the margin. The squared hinge needs ``kernel="linear"``.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
@@ -88,11 +84,10 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        What errors cost. A dictionary multiplies C for the rows of each class; every class must be
-        named. In a matrix, rows are true and columns predicted classes, in the order of `classes_`,
-        with zeros on the diagonal. For two classes it is the dictionary; for more the machine is
-        one-sided regression, whatever `multi_class`: `decision_function` is then minus the
-        estimated cost of each class. Costs of single rows go to `fit` as `sample_cost`.
+        Costs of errors. A dictionary names every class and multiplies C for its rows. In a matrix,
+        rows are true and columns predicted classes, in the order of `classes_`. With more than two
+        classes it makes the SVM one-sided regression [2]_, whatever `multi_class`:
+        `decision_function` is then minus the estimated cost of each class.
     class_weight : dict or "balanced", default=None
         Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
@@ -119,25 +114,20 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
-        Training rows with a nonzero coefficient: indices (n_support,), numbers by class
-        (n_classes,), and the rows (n_support, n_features), empty with a precomputed kernel.
+        Training rows with a nonzero coefficient: indices, numbers by class, and the rows.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Signed coefficients of the support vectors (n_problems, n_support), constants, and with a
-        linear kernel weights of the features (n_problems, n_features).
+        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
     gap_ : ndarray of shape (n_problems,)
         The largest violation of optimality; in the primal form the relative duality gap.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every training row, and the round that gave it: 0 for labels in y, -1 for
-        predictions.
+        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
     guard_ : dict or None
-        What the guard compared and chose: the expected cost per row of the SVM (``own_cost``),
-        of its best cut (``best_cut_cost``) and of each constant (``constant_costs``), the
-        ``constant`` chosen or None, and a sentence (``reason``); None without a guard.
-        Where a constant was chosen `predict` gives it, and `decision_function` ranks the rows as
-        before, with all of them on its side of 0.
+        What the guard compared and chose: the expected cost per row of the SVM (``own_cost``), of
+        its best cut (``best_cut_cost``) and of each constant (``constant_costs``), the ``constant``
+        chosen or None, and the ``reason``. None without a guard. A constant leaves the ranking of
+        `decision_function` as it is, with all rows on one side of 0.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
-        One record per round (`semisvm.estimators.progress.RoundRecord`), solver steps of all binary
-        problems, and why the fit ended: "converged", or what came first.
+        One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of features, and their names where X has names.
 

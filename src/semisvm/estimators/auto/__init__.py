@@ -188,10 +188,8 @@ class AutoSVC(
     termination_condition_ : str
         Why the fit ended: "converged", "stopped_by_callback" (the average is that of the kernels
         trained so far), or "stalled".
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features seen during fit; only where X has string column names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features, and their names where X has names.
 
     See Also
     --------
@@ -307,14 +305,12 @@ class AutoSVC(
         X : array-like, sparse matrix, DataFrame or array-like of str
             The rows: points, a table, or texts.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label. :doc:`/scikit-learn` lists the
-            scikit-learn tools that accept such a target.
+            The labels; `unlabeled` marks rows without a label.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows: a weight of 2 equals duplicating the row, a weight of 0 removes it.
         sample_cost : array-like of shape (n_samples, ...), default=None
-            The costs of errors on each row, instead of `costs`: of shape (n_samples,), (n_samples,
-            n_classes) by the true class of the row, or one matrix per row, [i, true class,
-            predicted class].
+            Costs of errors on each row, instead of `costs`: (n_samples,), (n_samples, n_classes) by
+            true class, or (n_samples, n_classes, n_classes) by true and predicted class.
         random_sample : array-like of bool of shape (n_samples,), default=None
             Which labels are a random sample of all rows. Other labels, for example of rows that a
             model was unsure of, are used for training only. None: all labels; this is checked

@@ -54,10 +54,8 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ----------
     weights_ : dict of {str: float}
         The weight of each kernel; see `AutoSVC`.
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features seen during fit; only where X has string column names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features, and their names where X has names.
 
     See Also
     --------
@@ -119,8 +117,7 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label. :doc:`/scikit-learn` lists the
-            scikit-learn tools that accept such a target.
+            The labels; `unlabeled` marks rows without a label.
 
         Returns
         -------

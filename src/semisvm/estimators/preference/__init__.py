@@ -77,8 +77,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        The costs of errors. A dictionary multiplies C for the rows of each class; in a matrix, rows
-        are true and columns predicted classes, in the order of `classes_`.
+        Costs of errors, which multiply C: of each class, or of [true class, predicted class].
     unlabeled : int, float, str or None, default=-1
         The marker of rows without a label in y. Missing values and empty strings always mark them.
     solver : {"auto", "dual", "primal"}, default="auto"
@@ -103,11 +102,9 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
-        Training rows with a nonzero coefficient: indices (n_support,), numbers by class
-        (n_classes,), and the rows (n_support, n_features), empty with a precomputed kernel.
+        Training rows with a nonzero coefficient: indices, numbers by class, and the rows.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Signed coefficients of the support vectors (n_problems, n_support), constants, and with a
-        linear kernel weights of the features (n_problems, n_features).
+        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
     gap_ : ndarray of shape (n_problems,)
         The largest violation of optimality; in the primal form the relative duality gap.
     threshold_ : ndarray of shape (n_problems,)
@@ -131,11 +128,9 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     calibration_sign_ : dict {class: ndarray of shape (n_calibration,)}
         Whether these rows are of the class, +1 or -1.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every training row, and the round that gave it: 0 for labels in y, -1 for
-        predictions.
+        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
-        One record per round (`semisvm.estimators.progress.RoundRecord`), solver steps of all binary
-        problems, and why the fit ended: "converged", or what came first.
+        One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of features, and their names where X has names.
 
@@ -235,8 +230,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label. :doc:`/scikit-learn` lists the
-            scikit-learn tools that accept such a target.
+            The labels; `unlabeled` marks rows without a label.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows: a weight of 2 equals duplicating the row. Weights that are not
             whole numbers, or above 10 on average, only multiply C: folds, thresholds and intervals

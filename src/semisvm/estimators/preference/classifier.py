@@ -130,18 +130,15 @@ class PreferenceClassifier(
     calibration_sign_ : dict {class: ndarray of shape (n_calibration,)}
         Whether these rows are of the class, +1 or -1.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every training row, and the round that gave it: 0 for labels in y, -1 for
-        predictions.
+        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
     history_ : list of RoundRecord
         One record per round, as in :class:`PreferenceSVC`; ``n_iter`` counts trainings.
     n_iter_ : int
         Number of trainings over all binary problems.
     termination_condition_ : str
         Why the fit ended: "converged" or "stopped_by_callback".
-    n_features_in_ : int
-        Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features seen during fit; only where X has string column names.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of features, and their names where X has names.
 
     See Also
     --------
@@ -218,8 +215,7 @@ class PreferenceClassifier(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, in any form that the estimator takes.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label. :doc:`/scikit-learn` lists the
-            scikit-learn tools that accept such a target.
+            The labels; `unlabeled` marks rows without a label.
         sample_weight : array-like of shape (n_samples,), default=None
             A row of weight 2 is two rows, for the estimator, folds, thresholds and intervals.
             Weights that are not whole numbers, or above 10 on average, are passed on to the

@@ -57,13 +57,11 @@ class TransductiveSVC(BaseSVC):
         "switch": guess by rank and switch pairs of labels while the objective falls, as C_unlabeled
         grows [1]_. "cccp": a ramp loss lowered by a sequence of convex bounds, the classes balanced
         on average [2]_. "anneal": soft labels that harden as a temperature falls [3]_, at its best
-        with a C_unlabeled below C (on SVMlight's Reuters example 21 errors at 0.3, against 24 by
-        switching).
+        with a C_unlabeled below C.
     positive_fraction : {"labeled", "estimated"} or float, default="labeled"
-        The fraction of unlabeled rows that are of the second class, rows counted by their weights:
-        as among the labeled rows; as the supervised SVM sees it, inside the interval that the
-        labels allow; or a number (two classes only). It matters: a wrong fraction forces as many
-        wrong labels.
+        The fraction of unlabeled rows that are of the second class: as among the labeled rows; as
+        the supervised SVM sees it, inside the interval that the labels allow; or a number (two
+        classes only). A wrong fraction forces as many wrong labels.
     pairs_per_round : "auto" or int, default="auto"
         For "switch": how many pairs of labels are switched before solving again. "auto" switches
         all disjoint pairs that pay at once; 1 is Joachims' own way, slower and about as good.
@@ -80,8 +78,7 @@ class TransductiveSVC(BaseSVC):
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        The costs of errors. A dictionary multiplies C for the rows of each class; in a matrix, rows
-        are true and columns predicted classes, in the order of `classes_`.
+        Costs of errors, which multiply C: of each class, or of [true class, predicted class].
     class_weight : dict or "balanced", default=None
         Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
@@ -108,23 +105,19 @@ class TransductiveSVC(BaseSVC):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
-        Training rows with a nonzero coefficient: indices (n_support,), numbers by class
-        (n_classes,), and the rows (n_support, n_features), empty with a precomputed kernel.
+        Training rows with a nonzero coefficient: indices, numbers by class, and the rows.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Signed coefficients of the support vectors (n_problems, n_support), constants, and with a
-        linear kernel weights of the features (n_problems, n_features).
+        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
     gap_ : ndarray of shape (n_problems,)
         The largest violation of optimality; in the primal form the relative duality gap.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every training row, and the round that gave it: 0 for labels in y, -1 for
-        predictions.
+        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
     positive_fraction_ : ndarray of shape (n_problems,)
         The fraction in use; NaN where a limit or Ctrl-C ended the fit before it was known.
     positive_fraction_interval_ : ndarray of shape (n_problems, 2)
         Where the labels allow the fraction to lie, at 90% confidence.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
-        One record per round (`semisvm.estimators.progress.RoundRecord`), solver steps of all binary
-        problems, and why the fit ended: "converged", or what came first.
+        One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of features, and their names where X has names.
 
@@ -136,10 +129,9 @@ class TransductiveSVC(BaseSVC):
 
     Notes
     -----
-    ``sample_weight=2`` equals duplicating the row, labeled or not: equal unlabeled rows are merged,
-    and their weights added, before labels are assigned. With a precomputed kernel, a kernel
-    function, costs of single rows or a primal solver, equal rows are not merged, and copies may get
-    different labels.
+    Equal unlabeled rows are merged, and their weights added, unless the kernel is precomputed or a
+    callable, rows have costs of their own, or the form is primal: copies may then get different
+    labels.
 
     References
     ----------
