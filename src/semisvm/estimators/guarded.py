@@ -10,6 +10,7 @@ to cost more than a constant.
 
 from collections.abc import Callable
 from contextlib import suppress
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,6 @@ from semisvm.estimators.progress import warn_caller
 from semisvm.model_selection.cross_fit import assign_folds
 
 MOST_FITS = 20  # of the guard; more labels than this are held out in this many folds
-_ENDED_EARLY = (
-    "The guard of {} ended early: whether a constant would cost less is not known. Fit again"
-    " without interrupting, or with higher limits, to have it compared."
-)
 
 
 class GuardedMixin:
@@ -94,18 +91,15 @@ class GuardedMixin:
         elif constant_costs[constant] > least:
             fold = assign_folds(np.where(is_judged, labels.codes, -1), MOST_FITS)[0]
             left_out = None
-            # A fit that was ended is not fitted 20 times more.
-            if all(fit.status in USABLE for fit in fits):
-                # After Ctrl-C the fit of all labels is complete, and worth keeping.
-                with suppress(KeyboardInterrupt):
-                    left_out = score_left_out(problem, fold, refit)
-                if left_out is None:
-                    warn_caller(ConvergenceWarning(_ENDED_EARLY.format(problem.name)))
+            is_complete = all(fit.status in USABLE for fit in fits)
+            # A fit that was ended is not fitted 20 times more; after Ctrl-C it is worth keeping.
+            with suppress(KeyboardInterrupt):
+                left_out = score_left_out(problem, fold, refit) if is_complete else None
             if left_out is None:
-                self.guard_ = facts | {
-                    "constant": None,
-                    "reason": "The fit was ended early: nothing was compared.",
-                }
+                reason = f"The guard of {problem.name} ended early: nothing was compared."
+                self.guard_ = facts | {"constant": None, "reason": reason}
+                if is_complete:
+                    warn_caller(ConvergenceWarning(f"{reason} Fit again with higher limits."))
                 return
             decisions = combine(left_out[is_judged], labels.n_classes, problem.scheme)
             if labels.n_classes == 2:  # scores of the second class
@@ -118,32 +112,24 @@ class GuardedMixin:
                 "n_fits": int(fold.max()) + 1,
             }
         self._constant, facts["constant"] = constant, None if constant is None else names[constant]
-        self.guard_ = facts | {"reason": _reason(constant, names, facts)}
+        self.guard_ = facts | {"reason": _reason(constant, facts)}
 
 
-def _reason(constant: int | None, names: list[Any], facts: dict[str, Any]) -> str:
+def _reason(constant: int | None, facts: dict[str, Any]) -> str:
     """One sentence for the reader."""
-    cheapest = (
-        min(facts["constant_costs"], key=facts["constant_costs"].get)
-        if constant is None
-        else names[constant]
-    )
-    constant_cost = facts["constant_costs"][cheapest]
-    if constant is None and facts["n_fits"] == 0:
+    name, cost = min(facts["constant_costs"].items(), key=itemgetter(1))
+    told = f"Predicting {name!r} for every row is expected to cost {cost:.3g} per row; "
+    if facts["n_fits"]:
         return (
-            "No class has two labels, so no fit could be judged. A machine that is right on every"
-            f" second row of each class is expected to cost {facts['own_cost']:.3g} per row;"
-            f" predicting {cheapest!r} for every row, {constant_cost:.3g}."
+            f"{told}the SVM {facts['best_cut_cost']:.3g} at its best, judged on labeled rows that"
+            f" {facts['n_fits']} fits had not seen."
         )
-    if facts["n_fits"] == 0:
+    if constant is None:
         return (
-            f"Predicting {cheapest!r} for every row is expected to cost {constant_cost:.3g} per"
-            " row; with so few labels even a classifier that makes no error on them is expected to"
-            f" cost {facts['least_possible_cost']:.3g}."
+            f"{told}a machine that is right on every second row of each class"
+            f" {facts['own_cost']:.3g}. No class has two labels, so no fit could be judged."
         )
-    verb = "costs no more than" if constant is not None else "costs more than"
     return (
-        f"Predicting {cheapest!r} for every row ({constant_cost:.3g} per row) {verb} the SVM is"
-        f" expected to at its best ({facts['best_cut_cost']:.3g}), judged on labeled rows that"
-        f" {facts['n_fits']} fits had not seen."
+        f"{told}with so few labels even a classifier that makes no error on them"
+        f" {facts['least_possible_cost']:.3g}."
     )

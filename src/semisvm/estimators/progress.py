@@ -14,7 +14,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
@@ -80,17 +80,10 @@ class RoundRecord:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RoundRecord:
         """Return the record that `as_dict` wrote; names that are no fields become details."""
-        own = {one.name for one in fields(cls)} - {"details"}
-        gap = values.get("gap")
-        return cls(
-            problem=str(values.get("problem", "")),
-            round=int(values.get("round") or 0),
-            n_iter=int(values.get("n_iter") or 0),
-            gap=math.nan if gap is None else float(gap),
-            seconds=float(values.get("seconds") or 0.0),
-            objective=values.get("objective"),
-            details={name: value for name, value in values.items() if name not in own},
-        )
+        own = {name: value for name, value in values.items() if name in cls.__dataclass_fields__}
+        gap = math.nan if own.get("gap") is None else own["gap"]
+        details = {name: value for name, value in values.items() if name not in own}
+        return cls(**(own | {"gap": gap, "details": details}))
 
     def with_details(self, **more: Any) -> RoundRecord:
         """Return a copy with more details."""
@@ -119,18 +112,12 @@ class Watch:
         """The record of a round that ends now."""
         return RoundRecord(problem=self.name, seconds=time.perf_counter() - self.began, **numbers)
 
-    def look(self, n_iter: int, gap: float) -> bool:
-        """Report progress within a solve; true ends it."""
-        return self._look(f"{n_iter} steps, gap {gap:.2e}")
-
-    def training_done(self, n_trainings: int) -> bool:
-        """Report progress within a round of trainings; true ends the fit."""
-        return self._look(f"{n_trainings} trainings")
-
-    def _look(self, what: str) -> bool:
+    def look(self, n_iter: int, gap: float | None = None) -> bool:
+        """Report progress within a solve, or a round of trainings; true ends it."""
         now = time.perf_counter()
         if self.verbose and now - self.last_line >= SECONDS_BETWEEN_LINES:
             self.last_line = now
+            what = f"{n_iter} trainings" if gap is None else f"{n_iter} steps, gap {gap:.2e}"
             print(f"[{self.name}] {what}, {now - self.began:.1f} s", flush=True)
         return self._report("look")
 
@@ -209,11 +196,8 @@ def warn_caller(warning: Warning) -> None:
     """Warn, and point at the line outside of semisvm and scikit-learn that called."""
     level = 1
     frame = sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
-        "semisvm",
-        "sklearn",
-    ):
-        level = level + 1
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(("semisvm", "sklearn")):
+        level += 1
         frame = frame.f_back
     warnings.warn(warning, stacklevel=level)
 
@@ -229,44 +213,17 @@ def pass_interrupt_on(estimator: Any) -> None:
         raise KeyboardInterrupt
 
 
-# What a person reads in place of the names of details.
-_WORDS = {
-    "adjusted_f_score": "F1",
-    "adjusted_precision": "precision",
-    "adjusted_recall": "recall",
-    "belief": "prior weight",
-    "f_score": "F1",
-    "loo_error": "leave-one-out error",
-    "n_changed": "labels changed",
-    "n_clusters": "clusters",
-    "n_components": "components",
-    "n_positive": "rows labeled positive",
-    "n_without_labels": "clusters without labels",
-    "positive_fraction": "share of positives",
-    "price_negative": "penalty of unlabeled negatives",
-    "price_positive": "penalty of unlabeled positives",
-}
-
-
 # Details that are left to `history_`: parts of a candidate's name, and of what came of it.
 _NOT_PRINTED = {"is_half", "n_rounds", "share", "trainings", "value"}
 
 
 def print_record(record: RoundRecord) -> None:
     """Print one line for people: what is known of the round, without what it does not have."""
-    unsaid = set(_NOT_PRINTED)
-    if "adjusted_precision" in record.details:  # those at the threshold 0 are left out
-        unsaid |= {"precision", "recall", "f_score"}
-    numbers = {
-        "steps": record.n_iter if record.n_iter > 1 else None,
-        "gap": record.gap or None,
-        "objective": record.objective,
-        **record.details,
-    }
+    numbers = {"steps": record.n_iter, "gap": record.gap, "objective": record.objective}
     words = ", ".join(
-        f"{_WORDS.get(name, name.replace('_', ' '))} {_short(value)}"
-        for name, value in numbers.items()
-        if name not in unsaid and value is not None and value is not False
+        f"{name.replace('_', ' ')} {_short(value)}"
+        for name, value in (numbers | record.details).items()
+        if name not in _NOT_PRINTED and value is not None
     )
     print(f"[{record.problem}] round {record.round}, {record.seconds:.1f} s: {words}", flush=True)
 
@@ -283,13 +240,12 @@ def ended_early(problem: TrainingProblem | StreamProblem, found: MethodFit) -> l
     if worst.status is Status.CONVERGED:
         return []
     n_open = sum(fit.status is not Status.CONVERGED for fit in found.fits)
-    n_iter = sum(fit.n_iter for fit in found.fits)
     return [
         ConvergenceWarning(
             f"{problem.name} ended early ({worst.status}) in {n_open} of {len(found.fits)} binary"
-            f" problems after {n_iter} steps, with a gap of {worst.gap:.2g} where"
-            f" tol={problem.limits.tol:g} was asked. The model is usable but not optimal."
-            f" {_REMEDY[worst.status]}"
+            f" problems after {sum(fit.n_iter for fit in found.fits)} steps, with a gap of"
+            f" {worst.gap:.2g} where tol={problem.limits.tol:g} was asked. The model is usable but"
+            f" not optimal. {_REMEDY[worst.status]}"
         )
     ]
 
@@ -299,7 +255,5 @@ _REMEDY = {
     Status.TIME_LIMIT: "Raise time_limit, or leave it at None.",
     Status.INTERRUPTED: "Fit again without interrupting to finish it.",
     Status.STOPPED: "A callback asked to stop.",
-    Status.STALLED: (
-        "Scale the features, lower C, or raise tol: rounding keeps it from going further."
-    ),
+    Status.STALLED: "Rounding allows no more: scale the features, lower C, or raise tol.",
 }

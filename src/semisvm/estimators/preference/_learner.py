@@ -169,7 +169,7 @@ class ClassifierLearner(Learner):
         if sequence == ALL_LABELS:
             self.model = model
         self.n_iter += 1
-        self.is_last |= self.watch.training_done(self.n_iter)
+        self.is_last |= self.watch.look(self.n_iter)
         return scores
 
     def _fit_and_score(self, sign: np.ndarray, share: np.ndarray) -> tuple[Any, np.ndarray]:
