@@ -347,7 +347,7 @@ def test_data_frames_bring_names_and_give_series():
         (lambda: SupervisedSVC(kernel="linear", solver="dual"), "need solver='primal' or 'auto'"),
         (
             lambda: SupervisedSVC(kernel="linear", guard=True, costs={0: 1, 1: 2}),
-            "needs the labeled rows in memory",
+            "need the labeled rows in memory",
         ),
         (
             lambda: TransductiveSVC(kernel="linear", algorithm="cccp"),

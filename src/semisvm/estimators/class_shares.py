@@ -1,15 +1,10 @@
 """How many of the unlabeled rows are of each class, and which: shares of classes, labels by rank,
 and assignments.
 
-Where the user says "labeled" it is the share of positives among the labeled rows; where
-"estimated", the share of unlabeled rows that the supervised machine calls positive, kept inside the
-exact interval (Clopper and Pearson) that the labeled rows leave for it; a number is what the user
-knows.
-
-Rows count by their sample weights. Ten labels, five of them positive, leave anything from 0.22 to
-0.78 at 90% confidence, whatever their weights: the interval is recorded so that nobody takes the
-guess for a fact. Both estimates take the labeled rows for a random sample; where they were picked
-by class, only the user can know the share.
+"labeled" is the share of positives among the labeled rows; "estimated", the share of unlabeled rows
+that the supervised machine calls positive, kept inside the exact interval (Clopper and Pearson)
+that the labeled rows leave for it. Rows count by their sample weights. Both take the labeled rows
+for a random sample.
 """
 
 from __future__ import annotations

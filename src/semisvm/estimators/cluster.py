@@ -9,9 +9,7 @@ rows.
             `cluster_labels`)
     Step 3  an SVM of all rows, labeled ones with their own label, the others with their cluster's
 
-Kernel PCA and the SVM share one kernel, by default exp(-|x - z|^2 / (2 sigma^2)) with sigma the
-median distance between labeled rows, and its rows. New rows are predicted by the SVM; clusters play
-no part in that.
+Kernel PCA and the SVM share one kernel and its rows. New rows are predicted by the SVM alone.
 """
 
 from collections.abc import Sequence
@@ -293,11 +291,11 @@ class ClusterSVC(BaseSVC):
                 "embed=None clusters the columns of X, and a precomputed kernel has none: use"
                 " embed='kernel_pca'."
             )
-        for name, is_right in (("C", _is_positive), ("n_clusters", _is_count)):
+        for name, kind in (("C", Real), ("n_clusters", Integral)):
             given = getattr(self, name)
-            if np.ndim(given) and not (
-                np.ndim(given) == 1 and len(given) and all(map(is_right, given))
-            ):
+            candidates = list(given) if np.ndim(given) == 1 else []
+            are_right = all(isinstance(one, kind) and 0 < float(one) < np.inf for one in candidates)
+            if np.ndim(given) and not (candidates and are_right):
                 raise ValueError(
                     f"{name} must be a number or a sequence of positive candidates, got {given!r}."
                 )
@@ -310,11 +308,3 @@ def _candidates(given: Any, by_default: Any) -> list[Any]:
     if isinstance(given, str):  # "cv"
         return sorted(by_default)
     return sorted(given) if np.ndim(given) else [given]
-
-
-def _is_positive(value: Any) -> bool:
-    return isinstance(value, Real) and 0 < float(value) < np.inf
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, Integral) and int(value) >= 1

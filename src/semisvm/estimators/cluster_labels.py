@@ -1,12 +1,7 @@
 """Clusters, labels from them, and how many there should be.
 
-Rows are clustered on those principal components of the kernel that tell the classes apart: the ones
-with the largest Hotelling's T^2 (two classes) or F statistic (more) over the labeled rows, up to
-80% of their sum. T^2 of one column is the squared two-sample t statistic, which is F for two
-classes: one formula serves both. The width of the Gaussian kernel is the median distance between
-labeled rows.
-
-Each cluster takes the majority label of its labeled members (Eq. 3.1 of the paper).
+Rows are clustered on those principal components of the kernel that tell the classes apart, and each
+cluster takes the majority label of its labeled members (Eq. 3.1 of the paper).
 
     clusters  (n,)  the cluster of each row, 0 to k - 1, or -1 for a row that a clusterer left
               outside (noise)
@@ -15,12 +10,7 @@ Each cluster takes the majority label of its labeled members (Eq. 3.1 of the pap
     votes     (k, n_classes)  weight of the labeled rows of each class in each cluster
 
 Equal votes are settled at random, as in the paper. A cluster without a labeled row is a tie of all
-classes, and the paper's rule would label it at random, which ruins the method once there are many
-clusters; so there are three rules:
-
-    "nearest"   the label of the nearest cluster that has one
-    "drop"      its rows stay unlabeled and take no part
-    "random"    the paper's
+classes, and a random label ruins the method once there are many clusters: `empty` has other rules.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,7 +30,7 @@ from semisvm.estimators.equal_rows import find_equal_rows
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import EndedEarlyError, Labeler
 from semisvm.kernels.rows import KernelRows
-from semisvm.kernels.spectrum import Components, kernel_pca, mean_of_rows, weighted_median
+from semisvm.kernels.spectrum import Components, kernel_pca, weighted_median
 from semisvm.kernels.threads import openmp_threads
 from semisvm.labels import Labels
 from semisvm.model_selection.cross_fit import assign_folds, hide_single_rows
@@ -92,23 +82,16 @@ def f_statistic(
     labeled = codes >= 0
     classes, group = np.unique(codes[labeled], return_inverse=True)
     scores = scores[labeled]
-    weight = None if weight is None else weight[labeled]
+    weight = np.ones(len(group)) if weight is None else weight[labeled]
     k = len(classes)
     # Weights below 1 say which rows count for less, not that there are fewer rows than classes.
-    n = len(group) if weight is None else max(len(group), weight.sum())
+    n = max(len(group), weight.sum())
     if n <= k:
         return np.zeros(scores.shape[1])
-    members = [group == g for g in range(k)]
     sizes = np.bincount(group, weight)
-    means = np.stack(
-        [
-            mean_of_rows(scores[member], None if weight is None else weight[member])
-            for member in members
-        ]
-    )
-    between = sizes @ (means - mean_of_rows(scores, weight)) ** 2 / (k - 1)
-    squares = (scores - means[group]) ** 2
-    within = (squares if weight is None else weight[:, None] * squares).sum(axis=0) / (n - k)
+    means = (weight * (group == np.arange(k)[:, None])) @ scores / sizes[:, None]
+    between = sizes @ (means - np.average(scores, axis=0, weights=weight)) ** 2 / (k - 1)
+    within = weight @ (scores - means[group]) ** 2 / (n - k)
     return between / np.maximum(within, LEAST_WITHIN)
 
 
@@ -261,28 +244,26 @@ class ClusterLabeler:
         """Step 0: which components are kept, and the rows on them; or X itself."""
         if self.components is None:
             return (), self.X
-        kept = select_components(
-            self.components,
-            codes,
-            by=self.how.components,
-            share=self.how.share,
-            weight=self.weight_or_none,
-        )
+        how = {"by": self.how.components, "share": self.how.share, "weight": self.weight}
+        kept = select_components(self.components, codes, **how)
         return tuple(kept.tolist()), self.components.scores[:, kept]
 
     def _cluster(self, features: Any, n_clusters: int | None) -> np.ndarray:
         """Step 1: the cluster of each row."""
         n_rows = features.shape[0]
-        seed = self.seed
         if self.how.clusterer is not None:
-            clusterer = prepare(self.how.clusterer, n_clusters, n_rows, seed)
+            clusterer = clone(self.how.clusterer)
+            if n_clusters is not None:
+                clusterer.set_params(n_clusters=min(n_clusters, n_rows))
+            if clusterer.get_params().get("random_state", 0) is None:
+                clusterer.set_params(random_state=self.seed)
             weights = {}
             if self.weight_or_none is not None and has_fit_parameter(clusterer, "sample_weight"):
                 weights = {"sample_weight": self.weight}
             return settle_noise(clusterer.fit_predict(features, **weights))
         # More clusters than distinct rows would stay empty, and scikit-learn would warn of them.
         k = _n_distinct(features, min(n_clusters or DEFAULT_N_CLUSTERS, n_rows))
-        k_means = KMeans(k, n_init=N_INIT, random_state=seed)
+        k_means = KMeans(k, n_init=N_INIT, random_state=self.seed)
         with openmp_threads(np.inf if n_rows > ROWS_WORTH_THREADS else 0):
             return settle_noise(k_means.fit_predict(features, sample_weight=self.weight_or_none))
 
@@ -311,17 +292,6 @@ def check_clusterer(clusterer: Any, n_clusters: Any) -> None:
             f"{type(clusterer).__name__} has no parameter n_clusters to set to {n_clusters!r}: use"
             " n_clusters=None."
         )
-
-
-def prepare(clusterer: Any, n_clusters: int | None, n_rows: int, seed: int) -> Any:
-    """A clone of the clusterer, with our number of clusters, and our seed where it has none."""
-    clusterer = clone(clusterer)
-    parameters = clusterer.get_params()
-    if n_clusters is not None:
-        clusterer.set_params(n_clusters=min(n_clusters, n_rows))
-    if "random_state" in parameters and parameters["random_state"] is None:
-        clusterer.set_params(random_state=seed)
-    return clusterer
 
 
 N_FOLDS = 5

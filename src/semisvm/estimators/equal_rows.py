@@ -4,22 +4,13 @@ labeled row.
     first   (n_distinct,)  the first row of each group of equal rows, ascending
     group   (n,)           the group of each row: row i equals row first[group[i]]
 
-Rows are looked up by a fingerprint, one random projection per row, and compared in full where
-fingerprints agree: the groups are exact, for dense and for sparse rows, and -0.0 is 0.0.
-
-Where many labeled rows repeat, a machine is trained on the distinct ones. The supervised dual has a
-coefficient beta_i within a box of size C weight_i for each row. Rows i, j with the same features
-and label have the same kernel values and the same linear term, so the objective and the sum
-constraint depend on beta_i + beta_j alone; with both boxes on the same side of 0, that sum may be
-anything in the sum of the boxes. Hence the problem in which the copies are one row, their weights
-added up, has the same optimum, f and bias. Any way to deal its coefficient out within the boxes
-solves the original problem; here each copy gets the share that its box has, so that equal rows of
-equal weight get equal coefficients:
+Where many labeled rows repeat, a machine is trained on the distinct ones. Rows i, j with the same
+features and label have the same kernel values and the same linear term, so the supervised dual
+depends on beta_i + beta_j alone, which may be anything in the sum of their boxes. Hence the problem
+in which the copies are one row, their weights added up, has the same optimum, f and bias. Each copy
+gets the share of the coefficient that its box has, without leaving it by rounding:
 
     beta_i = box_i * (beta_merged / box_merged)
-
-The factor is at most 1 in size, and exactly 1 at the bound: no coefficient leaves its box by
-rounding.
 """
 
 from __future__ import annotations

@@ -11,21 +11,15 @@ rows can't be told, and the means can: misplaced rows hardly move them. Three st
                                    Eq. 6)
 
 The answer to a cost matrix between more classes is one-sided regression of labeled and unlabeled
-rows:
+rows, without a search:
 
     1.  the machines of the labeled rows (`rounds.OneSided`): f_k(x) estimates what predicting class
         k costs
     2.  one class for every unlabeled row, u_k rows of class k:  maximize -sum_i f_{class of i}(x_i)
-        (`assign`)
+        (`assign`); u_k is the share of class k times the number of unlabeled rows
     3.  the machines of all rows, the guessed ones at C_unlabeled
-
-For two classes 2 is the sort of the supervised scores. u_k is the share of class k times the number
-of unlabeled rows, whatever their weights: no assignment of whole rows need have the share of the
-weight. Nothing is iterated: where the label-mean machine searches on for two classes, its search
-was measured to change nothing.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -277,7 +271,6 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
         weight = problem.weight
         costs = problem.costs
         with problem.progress.whole_fit("one-sided regression") as watch:
-            began = time.perf_counter()
             labeler = Labeler(problem, kernel, watch)
             box = self.C * weight * costs.price(labels.codes)
             labeler.solve(labels.codes, box)  # step 1
@@ -301,13 +294,8 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
                 labeler.solve(guess, box)  # step 3
             if stop:
                 labeler.end(Status.STOPPED)
-        seconds = time.perf_counter() - began
         return [
-            replace(
-                fit,
-                history=[replace(record, seconds=seconds, details=share.as_details())],
-                outcome=share,
-            )
+            replace(fit, history=[replace(record, details=share.as_details())], outcome=share)
             for fit, record, share in zip(
                 labeler.fits([], given_in), labeler.records(), shares, strict=True
             )

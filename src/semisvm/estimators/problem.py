@@ -182,9 +182,8 @@ def read_costs(
     if costs is None:
         return Costs(factor)
     if isinstance(costs, dict):
-        own = check_class_costs(costs, labels.classes)
         with np.errstate(over="ignore"):
-            price = factor * own
+            price = factor * check_class_costs(costs, labels.classes)
         if not np.isfinite(price).all():
             raise ValueError(
                 "costs times class_weight is not finite for some class: scale both to near 1."

@@ -1,9 +1,8 @@
 """What a fit tells: one record per round, scikit-learn's callbacks, `verbose`, the wish to stop,
 and warnings.
 
-The tasks of a fit form a tree that scikit-learn's callbacks walk: the fit, its binary problems, and
-in each the looks that the solver (or the rounds of a method) takes at its progress, several per
-second.
+scikit-learn's callbacks walk a tree of tasks: the fit, its binary problems, and the looks that the
+solver takes at its progress.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Sequences of solves, on one binary task or on all of them.
 
-`Rounds` keeps what methods that solve several problems have in common, so that their files hold the
-method alone: the last solution, from which the next solve starts, the limits (which hold for the
-rounds together), the records, the round that gave each row its label, and what to do when the user
-has waited long enough. A method runs inside ``with rounds.until_stopped()``: Ctrl-C, a limit or a
-callback ends the block wherever it is, and what counts then is the last problem that was solved in
-full.
+`Rounds` keeps what methods that solve several problems have in common: the last solution, where the
+next solve starts, the limits, which hold for the rounds together, the records, and the round that
+gave each row its label. A method runs inside ``with rounds.until_stopped()``: Ctrl-C, a limit
+or a callback ends the block, and what counts then is the last problem that was solved in full.
 
 `Labeler` is for methods that give a row one of *all* the classes (its cluster's majority, the class
 of the largest score): solved apart, two binary problems could claim the same row. It trains every
@@ -249,12 +247,10 @@ class OneSided:
     problem is a dual with linear = -cost_ik, and the box [-price weight_i, 0] where k is cheapest,
     [0, price weight_i] where it is not.
 
-    price = C unit^2 / 2, unit the mean of the costs off the diagonal. So C keeps its meaning, and
-    costs theirs: doubling all costs is doubling C, as it is where costs multiply C; and where all
-    costs are 1, f_k = (1 - h_k) / 2 with h_k the ordinary one-vs-rest machine of class k at that C.
-    The problems are solved for f in units of unit/2, so that tol too means what it means elsewhere:
-    costs 2 cost_ik / unit, price C unit. A cost of 0 off the diagonal is allowed: that prediction
-    is as good as the right one.
+    price = C unit^2 / 2, unit the mean of the costs off the diagonal. So doubling all costs is
+    doubling C, as elsewhere, and where all costs are 1, f_k = (1 - h_k) / 2 with h_k the ordinary
+    one-vs-rest machine of class k at that C. The problems are solved for f in units of unit/2, so
+    that tol too means what it means elsewhere: costs 2 cost_ik / unit, price C unit.
 
     `matrix` is (K, K), or (n, K, K) with one matrix per row.
     """

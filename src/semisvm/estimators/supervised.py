@@ -7,7 +7,6 @@ weight_i] for a positive row, [-C weight_i, 0] for a negative one. It is the bas
 semi-supervised method has to beat.
 """
 
-from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal
@@ -27,7 +26,6 @@ from semisvm.estimators.binary import (
     combine,
     fit_pairs,
     score_left_out,
-    spread,
 )
 from semisvm.estimators.equal_rows import (
     are_copies_alike,
@@ -208,7 +206,7 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
             labeled, fits, partial(self._fit_labeled, formula=formula, kernel=kernel)
         )
         self._sigmoids = self._fit_sigmoids(labeled, formula, kernel) if self.probability else None
-        return MethodFit([spread(fit, is_labeled) for fit in fits], formula, labeled.scheme)
+        return MethodFit(fits, formula, labeled.scheme, rows=np.flatnonzero(is_labeled))
 
     def _fit_sigmoids(
         self, labeled: TrainingProblem, formula: Formula, kernel: MachineRows | None
@@ -274,9 +272,8 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         return winning_codes(decisions)
 
     def _fit_stream(self, problem: StreamProblem) -> MethodFit:
-        for name in ("guard", "probability"):
-            if getattr(self, name) and (name != "guard" or self._is_guarded):
-                raise ValueError(f"{name}=True needs the labeled rows in memory.")
+        if self._is_guarded or self.probability:
+            raise ValueError("guard=True and probability=True need the labeled rows in memory.")
         self._constant, self.guard_ = None, None
         self._sigmoids = None
         return problem.fit_pairs("ovo", self._fit_stream_pair)
@@ -299,9 +296,13 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         )
         merged, kernel = (problem, kernel) if repeats is None else (repeats.merge(problem), None)
         if problem.costs.matrix is None:
-            shared: dict[str, Any] = {"kernel": kernel, "is_frugal": kernel is None}
             fits = fit_pairs(
-                merged, formula, self._fit_binary, fit_together=self._fit_together, **shared
+                merged,
+                formula,
+                self._fit_binary,
+                kernel=kernel,
+                is_frugal=kernel is None,
+                fit_together=self._fit_together,
             )
         else:  # the regression of each class
             kernel = merged.machine_rows(formula) if kernel is None else kernel
@@ -311,13 +312,7 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
             fits = labeler.fits(labeler.records())
         if repeats is None:
             return fits
-        boxes = self._box(problem), self._box(merged)
-        fits = [repeats.expand(fit, *boxes) for fit in fits]
-        n_support = [int(np.count_nonzero(fit.row_beta)) for fit in fits]
-        return [
-            replace(fit, history=[record.with_details(n_support=n) for record in fit.history])
-            for fit, n in zip(fits, n_support, strict=True)
-        ]
+        return [repeats.expand(fit, self._box(problem), self._box(merged)) for fit in fits]
 
     @property
     def _finite_C(self) -> float:
