@@ -51,7 +51,7 @@ def test_the_chance_that_a_bound_is_ever_wrong_by_enumeration(n, level, wide, ri
         for positives in itertools.combinations(range(n), total):
             outcomes = np.zeros(n)
             outcomes[list(positives)] = 1
-            path = PrefixPath.empty().extended(bound, outcomes)
+            path = PrefixPath.empty().read(bound, outcomes)
             wrong += (bound.lower(path.pos, path.neg, path.mixture, risk) > total).any()
         worst = max(worst, wrong / math.comb(n, total))
     assert worst == pytest.approx(expected)
@@ -78,7 +78,7 @@ class BoundsOfOnePath(SetBound):
     """
 
     def read(self, outcomes):
-        self.path = PrefixPath.empty().extended(self, outcomes)
+        self.path = PrefixPath.empty().read(self, outcomes)
         self.computed = {}
         return self.path
 
@@ -141,7 +141,7 @@ def test_bounds_hold_together_within_the_risk(precisions):
 
 def test_a_bound_is_capped_and_facts_are_not():
     bound = SetBound(50, 0.8)
-    path = PrefixPath.empty().extended(bound, np.ones(45))
+    path = PrefixPath.empty().read(bound, np.ones(45))
     for found, expected in ((45, 45), (20, 40)):
         lower, _ = certified_bounds([bound], [path], [found], [1.0], 0.1)
         assert lower[0] == expected
@@ -150,7 +150,7 @@ def test_a_bound_is_capped_and_facts_are_not():
 
 def test_a_set_has_at_least_the_positives_of_the_set_inside_it():
     bounds = [SetBound(30, 0.8), SetBound(60, 0.8)]
-    path = PrefixPath.empty().extended(bounds[0], np.ones(25))
+    path = PrefixPath.empty().read(bounds[0], np.ones(25))
     lower, levels = certified_bounds(bounds, [path, PrefixPath.empty()], [25, 29], [0.5, 0.5], 0.1)
     assert lower.tolist() == [25, 29]
     assert levels.tolist() == [0.5, 1.0]  # the first set is proved, and hands its risk on

@@ -92,7 +92,7 @@ def test_bounds_of_nested_sets_hold_together():
             paths = []
             for bound in bounds:
                 order = np.argsort(clocks[: bound.n])[: int((clocks[: bound.n] < time).sum())]
-                paths.append(PrefixPath.empty().extended(bound, truth[order].astype(float)))
+                paths.append(PrefixPath.empty().read(bound, truth[order]))
             found = [int(path.pos[-1]) if len(path) else 0 for path in paths]
             lower, _ = certified_bounds(bounds, paths, found, [1.0, 0.0, 0.0], 0.1)
             if (lower > totals).any():

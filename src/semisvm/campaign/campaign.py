@@ -546,9 +546,8 @@ class Campaign:
         if isinstance(rows, int | np.integer):
             rows = [int(rows)]
             answers = [answers]
-        numbers = list(rows)
-        self._state.log.add(numbers, list(answers), annotator)
-        self._tests.tell([int(row) for row in numbers])
+        self._state.log.add(list(rows), list(answers), annotator)
+        self._tests.read()
 
     def withdraw(self, rows: Iterable[int] | int) -> None:
         """Take answers back, as if they had not been given; the rows are asked again.
@@ -560,7 +559,7 @@ class Campaign:
             correction.
         """
         self._state.log.remove([int(rows)] if isinstance(rows, int | np.integer) else list(rows))
-        self._tests.read_again()
+        self._tests.read()
 
     def label(
         self,
@@ -688,10 +687,8 @@ class Campaign:
             If another program has saved another answer for the same row meanwhile. Nothing is
             written then.
         """
-        before = dict(self._state.log.answers)
         self._synced = save_state(self._state, path, self._synced)
-        if self._state.log.answers != before:
-            self._tests.read_again()
+        self._tests.read()
         return Path(path)
 
     @classmethod

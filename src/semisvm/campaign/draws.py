@@ -20,7 +20,6 @@ import hashlib
 import secrets
 import struct
 import zlib
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -71,7 +70,7 @@ def exponential_clocks(key: bytes, speeds: np.ndarray) -> np.ndarray:
 
 
 class DrawOrder:
-    """The rows of each band by clock, and how far each band is answered without a gap."""
+    """The rows of each band by clock; `read` says which of them are answered."""
 
     def __init__(self, plan: SamplingPlan, key: bytes):
         self._rows: list[np.ndarray] = []
@@ -83,30 +82,13 @@ class DrawOrder:
             order = np.argsort(clocks, kind="stable")
             self._rows.append(rows[order])
             self._clocks.append(clocks[order])
-        self._bands = plan.bands
-        self.forget()
 
-    def forget(self) -> None:
-        """Go back to the state without answers."""
-        self._is_answered = np.zeros(len(self._bands), dtype=bool)
-        self._reached = [0] * len(self._rows)
-        self._n_answered = [0] * len(self._rows)
-
-    def answer(self, rows: Iterable[int]) -> None:
-        """Mark rows as answered."""
-        for row in rows:
-            band = int(self._bands[row])
-            if self._is_answered[row]:
-                continue
-            self._is_answered[row] = True
-            if band >= len(self._rows):
-                continue
-            self._n_answered[band] += 1
-            mine = self._rows[band]
-            place = self._reached[band]
-            while place < len(mine) and self._is_answered[mine[place]]:
-                place += 1
-            self._reached[band] = place
+    def read(self, is_answered: np.ndarray) -> None:
+        """Take note of which rows are answered, (n_rows,)."""
+        self._is_answered = is_answered
+        self._n_answered = int(is_answered.sum())
+        bands = range(len(self._rows))
+        self._frontiers = np.array([self._open_clocks(k, 1).min(initial=np.inf) for k in bands])
 
     def prefix(self, bands: np.ndarray) -> tuple[np.ndarray, bool]:
         """Return the rows of some bands, in the order of their clocks, up to the first without an
@@ -114,12 +96,7 @@ class DrawOrder:
 
         The second value says whether these are all rows of the bands.
         """
-        open_clocks = [
-            self._clocks[band][self._reached[band]]
-            for band in bands
-            if self._reached[band] < len(self._rows[band])
-        ]
-        frontier = min(open_clocks, default=np.inf)
+        frontier = self._frontiers[bands].min(initial=np.inf)
         ends = [int(np.searchsorted(self._clocks[band], frontier)) for band in bands]
         rows = np.concatenate(
             [
@@ -130,7 +107,7 @@ class DrawOrder:
         clocks = np.concatenate(
             [np.empty(0), *(self._clocks[b][:e] for b, e in zip(bands, ends, strict=True))]
         )
-        return rows[np.argsort(clocks, kind="stable")], not open_clocks
+        return rows[np.argsort(clocks, kind="stable")], frontier == np.inf
 
     def next_rows(self, bands: np.ndarray, n: int) -> list[int]:
         """Return the first n rows of some bands without an answer, in the order of their clocks."""
@@ -151,17 +128,18 @@ class DrawOrder:
         lengths = np.empty((len(labels), n_sets))
         open_clocks = np.empty(0)
         for k in range(n_sets):
-            band_clocks = self._clocks[k][self._open_places(k, most)]
-            open_clocks = np.sort(np.concatenate([open_clocks, band_clocks]))[:most]
+            open_clocks = np.sort(np.append(open_clocks, self._open_clocks(k, most)))[:most]
             ends = np.append(open_clocks, np.full(most + 1, np.inf))[labels]
             lengths[:, k] = sum(np.searchsorted(self._clocks[band], ends) for band in range(k + 1))
         return lengths
 
     def _open_places(self, band: int, n: int) -> np.ndarray:
         """The places of the first n rows of a band without an answer."""
-        start = self._reached[band]
-        end = n + self._n_answered[band]
-        return start + np.flatnonzero(~self._is_answered[self._rows[band][start:end]])[:n]
+        first = self._rows[band][: n + self._n_answered]
+        return np.flatnonzero(~self._is_answered[first])[:n]
+
+    def _open_clocks(self, band: int, n: int) -> np.ndarray:
+        return self._clocks[band][self._open_places(band, n)]
 
 
 def plan_as_dict(plan: SamplingPlan) -> dict[str, Any]:

@@ -27,13 +27,10 @@ class OneLook(RecallThresholds):
         clocks = exponential_clocks(state.clock_key(), np.ones(len(self._bands)))
         n = min(state.n_planned, len(clocks))
         self._sample = np.argsort(clocks, kind="stable")[:n]
-        self._look()
+        self.read()
 
-    def tell(self, rows: list[int]) -> None:
-        self.read_again()
-
-    def read_again(self) -> None:
-        self._read_codes()
+    def read(self) -> None:
+        super().read()
         self._look()
 
     def fewest_labels(self) -> tuple[int, ...]:

@@ -58,30 +58,18 @@ class PrecisionSets(Procedure):
         )
         self._order = DrawOrder(state.plan, state.clock_key())
         self._by_rank = state.plan.top_rows()
-        self.read_again()
+        self._paths = [PrefixPath.empty() for _ in self._bounds]
+        self.read()
 
     # ---- what a campaign asks ----
 
-    def tell(self, rows: list[int]) -> None:
-        if not self._add_codes(rows):
-            self._paths = [PrefixPath.empty() for _ in self._bounds]
-        self._order.answer(rows)
-        self._read_prefixes()
-
-    def read_again(self) -> None:
-        self._read_codes()
-        self._paths = [PrefixPath.empty() for _ in self._bounds]
-        self._order.forget()
-        self._order.answer(self._state.log.answers)
-        self._read_prefixes()
-
-    def _read_prefixes(self) -> None:
+    def read(self) -> None:
+        super().read()
         self._outlook_now: SetOutlook | None = None
+        self._order.read(self._answers != UNLABELED)
         for k, (bound, path) in enumerate(zip(self._bounds, self._paths, strict=True)):
             rows, _ = self._order.prefix(np.arange(k + 1))
-            new = self._answers[rows[len(path) :]] == POSITIVE
-            if len(new):
-                self._paths[k] = path.extended(bound, new.astype(float))
+            self._paths[k] = path.read(bound, self._answers[rows] == POSITIVE)
 
     def fewest_labels(self) -> tuple[int, ...]:
         records = [

@@ -7,7 +7,6 @@ them again, except what its `frozen` part says.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -132,15 +131,14 @@ class Procedure:
     def __init__(self, state: CampaignState):
         self._state = state
         self._plan = state.plan
-        self._read_codes()
 
-    def tell(self, rows: list[int]) -> None:
-        """Read the answers of these rows, which are new or corrected."""
-        raise NotImplementedError
-
-    def read_again(self) -> None:
-        """Read all answers again, because some were taken back."""
-        raise NotImplementedError
+    def read(self) -> None:
+        """Read the answers, of which some may be new, changed or taken back."""
+        given = self._state.log.answers
+        self._answers = np.full(len(self._plan.bands), UNLABELED, dtype=np.int8)
+        self._answers[list(given)] = [
+            UNKNOWN if answer.code is None else answer.code for answer in given.values()
+        ]
 
     def next_rows(self, n: int) -> list[int]:
         """Return up to n rows to label; none where there is nothing left to ask."""
@@ -161,21 +159,6 @@ class Procedure:
 
     def _is_accepted(self) -> np.ndarray:
         raise NotImplementedError
-
-    # ---- answers ----
-
-    def _read_codes(self) -> None:
-        self._answers = np.full(len(self._plan.bands), UNLABELED, dtype=np.int8)
-        self._add_codes(self._state.log.answers)
-
-    def _add_codes(self, rows: Iterable[int]) -> bool:
-        """Read the answers of these rows; whether all of them are new."""
-        are_new = True
-        for row in rows:
-            are_new = are_new and bool(self._answers[row] == UNLABELED)
-            code = self._state.log.answers[row].code
-            self._answers[row] = UNKNOWN if code is None else code
-        return are_new
 
     def _per_band(self, rows: np.ndarray) -> np.ndarray:
         """Count rows, given by number or by a mask, per band."""

@@ -172,32 +172,32 @@ class RecallSets(RecallThresholds):
 
     def __init__(self, state: CampaignState):
         super().__init__(state)
-        self._phases = [
-            Phase(np.array(phase["speeds"]), np.array(phase["beliefs"])) for phase in state.phases
-        ]
+        self._phases: list[Phase] = []
         self._sequence = np.empty(0, dtype=np.intp)
-        for phase in range(len(self._phases)):
-            self._draw_phase(phase)
-        if not self._phases:
-            self._begin_phase()
-        self.read_again()
+        self._begin()
+        self.read()
 
     # ---- what a campaign asks ----
 
-    def tell(self, rows: list[int]) -> None:
-        if self._add_codes(rows):
-            self._read_on()
-        else:
-            self.read_again()
+    def read(self) -> None:
+        super().read()
+        if not np.array_equal(self._answers[self._rows_read()], self._answers_read):
+            self._begin()
+        self._draw_phases()
+        is_open = self._answers[self._sequence] == UNLABELED
+        self._n_read = int(is_open.argmax()) if is_open.any() else len(self._sequence)
+        self._answers_read = self._answers[self._rows_read()]
+        while self._n_passed < len(self._plan.thresholds) and self._has_passed(self._n_passed):
+            self._n_passed += 1
 
-    def read_again(self) -> None:
-        self._read_codes()
-        self._evidence = {
-            k: RecallEvidence(self._plan.sizes, self._level, planned.n_bands)
-            for k, planned in enumerate(self._plan.thresholds)
-        }
-        self._n_passed = 0
-        self._read_on()
+    def _begin(self) -> None:
+        """Forget what the thresholds have read."""
+        self._evidence = [
+            RecallEvidence(self._plan.sizes, self._level, planned.n_bands)
+            for planned in self._plan.thresholds
+        ]
+        self._n_passed = self._n_read = 0
+        self._answers_read = np.empty(0, dtype=np.int8)
 
     def next_rows(self, n: int) -> list[int]:
         """Return up to n rows of this phase without an answer; none where every threshold has
@@ -210,21 +210,27 @@ class RecallSets(RecallThresholds):
 
     # ---- draws ----
 
-    def _begin_phase(self) -> None:
-        """Plan the next phase from the answers of all draws before it, and draw its rows."""
-        drawn = self._sequence
-        seen = self._per_band(drawn)
-        hits = self._per_band(drawn[self._answers[drawn] == POSITIVE])
-        phase = plan_phase(self._plan.sizes, self._plan.beliefs, seen, hits, self._level)
-        self._phases.append(phase)
-        self._state.phases.append(
-            {"speeds": phase.speeds.tolist(), "beliefs": phase.beliefs.tolist()}
-        )
-        self._draw_phase(len(self._phases) - 1)
+    def _draw_phases(self) -> None:
+        """Draw the rows of all phases that were begun, and of those that are due now."""
+        begun = self._state.phases
+        while len(self._sequence) < len(self._bands):
+            if len(self._phases) == len(begun):
+                drawn = self._sequence
+                answers = self._answers[drawn]
+                if (answers == UNLABELED).any():
+                    return
+                hits = self._per_band(drawn[answers == POSITIVE])
+                seen = self._per_band(drawn)
+                phase = plan_phase(self._plan.sizes, self._plan.beliefs, seen, hits, self._level)
+                begun.append({name: part.tolist() for name, part in vars(phase).items()})
+            phase = Phase(**{k: np.array(v) for k, v in begun[len(self._phases)].items()})
+            self._draw_phase(phase)
 
-    def _draw_phase(self, number: int) -> None:
+    def _draw_phase(self, phase: Phase) -> None:
         """Add the rows of a phase to the sequence: those that come first by their new clocks."""
-        speeds = self._phases[number].speeds[self._bands]
+        number = len(self._phases)
+        self._phases.append(phase)
+        speeds = phase.speeds[self._bands]
         clocks = exponential_clocks(self._state.clock_key(number), speeds)
         clocks[self._sequence] = np.inf
         n_rows = len(clocks) - len(self._sequence)
@@ -236,18 +242,6 @@ class RecallSets(RecallThresholds):
             first = np.arange(len(clocks))
         rows = first[np.argsort(clocks[first], kind="stable")]
         self._sequence = np.concatenate([self._sequence, rows])
-
-    def _read_on(self) -> None:
-        """Begin the phases that are due, and let the thresholds read what is answered."""
-        while True:
-            is_open = self._answers[self._sequence] == UNLABELED
-            n_read = int(is_open.argmax()) if is_open.any() else len(self._sequence)
-            if n_read < len(self._sequence) or n_read == len(self._bands):
-                break
-            self._begin_phase()
-        self._n_read = n_read
-        while self._n_passed < len(self._plan.thresholds) and self._has_passed(self._n_passed):
-            self._n_passed += 1
 
     # ---- evidence ----
 

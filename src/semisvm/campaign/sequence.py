@@ -17,6 +17,7 @@ from semisvm.campaign.procedure import (
     ABOVE,
     POSITIVE,
     UNKNOWN,
+    UNLABELED,
     AcceptedRows,
     Procedure,
     Standing,
@@ -68,18 +69,13 @@ class ThresholdTests(Procedure):
         else:
             state.experts = [claim.claim.experts.tolist() for claim in pool_claims]
         self._order = DrawOrder(state.plan, state.clock_key())
-        self._order.answer(state.log.answers)
+        self.read()
 
     # ---- what a campaign asks ----
 
-    def tell(self, rows: list[int]) -> None:
-        self._add_codes(rows)
-        self._order.answer(rows)
-
-    def read_again(self) -> None:
-        self._read_codes()
-        self._order.forget()
-        self._order.answer(self._state.log.answers)
+    def read(self) -> None:
+        super().read()
+        self._order.read(self._answers != UNLABELED)
 
     def fewest_labels(self) -> tuple[int, ...]:
         return tuple(

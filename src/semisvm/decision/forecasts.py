@@ -146,7 +146,8 @@ def passages(
     changes = np.subtract(log_evidence, before, out=np.zeros(before.shape), where=is_finite)
     ahead = [np.where(is_finite, log_wanted - path, 0.0) for path in (before, log_evidence)]
     short_of = np.maximum(ahead[0], 0) * np.maximum(ahead[1], 0)
-    exponents = -2 * short_of / np.maximum(changes.var(axis=0), TINY)
+    with np.errstate(over="ignore"):
+        exponents = -2 * short_of / np.maximum(changes.var(axis=0), TINY)
     is_reached = np.random.default_rng(0).random(before.shape) < np.exp(exponents)
     has_enough = (log_evidence >= log_wanted) | (is_finite & is_reached)
     first = has_enough.argmax(axis=1)

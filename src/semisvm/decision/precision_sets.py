@@ -178,14 +178,16 @@ class PrefixPath:
         """Return the path before the first row."""
         return cls(np.empty(0), np.empty(0), np.empty(0))
 
-    def extended(self, bound: SetBound, outcomes: Floats) -> PrefixPath:
-        """Return the path after more rows, 1 for positive and 0 for negative."""
-        pos = np.cumsum(outcomes) + (self.pos[-1] if len(self.pos) else 0)
-        neg = np.cumsum(1 - outcomes) + (self.neg[-1] if len(self.neg) else 0)
-        mixture = bound.log_mixture(pos, neg) if len(outcomes) else np.empty(0)
-        return PrefixPath(
-            np.append(self.pos, pos), np.append(self.neg, neg), np.append(self.mixture, mixture)
-        )
+    def read(self, bound: SetBound, is_positive: ArrayLike) -> PrefixPath:
+        """Return the path of these answers; as far as they are those of this one, it goes on."""
+        outcomes = np.asarray(is_positive, float)
+        pos = np.cumsum(outcomes)
+        neg = np.cumsum(1 - outcomes)
+        start = len(self) if np.array_equal(pos[: len(self)], self.pos) else 0
+        if start == len(self) == len(pos):
+            return self
+        mixture = bound.log_mixture(pos[start:], neg[start:])
+        return PrefixPath(pos, neg, np.append(self.mixture[:start], mixture))
 
     def __len__(self) -> int:
         return len(self.pos)
