@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from semisvm.campaign.draws import uniform_numbers
 from semisvm.campaign.state import CampaignState, precision_with_errors
 from semisvm.decision.binomial import binomial_interval
 from semisvm.errors import counted
+from semisvm.plain import to_plain
 
 SECOND_OPINIONS = 2**32  # the phase of the clocks that choose rows for a second opinion
 
@@ -41,10 +42,7 @@ class Agreement:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return asdict(self) | {
-            name: None if math.isnan(value) else value
-            for name, value in (("share", self.share), ("low", self.low), ("high", self.high))
-        }
+        return to_plain(vars(self))
 
     def __repr__(self) -> str:
         return self.words

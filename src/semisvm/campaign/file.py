@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from semisvm.campaign.answers import Answer, AnswerLog
+from semisvm.campaign.answers import NO_ANSWER, Answer, AnswerLog
 from semisvm.campaign.draws import plan_from_dict
 from semisvm.campaign.ledger import count_campaign, with_later_campaigns
 from semisvm.campaign.state import CampaignState
@@ -191,17 +191,19 @@ def _merge(state: CampaignState, path: Path, base: Synced | None) -> None:
             f"{path}: another campaign was saved here meanwhile, and its answers would be lost."
             " Nothing was saved: save under another name."
         )
-    before = {} if base is None else base.answers
     log = state.log
     saved = theirs.log.answers
-    changed = [
-        row for row in before.keys() | saved.keys() if not _is_same(before.get(row), saved.get(row))
-    ]
+    before, now, here = (
+        {row: answer.code for row, answer in answers.items()}
+        for answers in ({} if base is None else base.answers, saved, log.answers)
+    )
+
+    def differs(one: dict[int, Any], other: dict[int, Any], row: int) -> bool:
+        return one.get(row, NO_ANSWER) != other.get(row, NO_ANSWER)
+
+    changed = [row for row in before | now if differs(before, now, row)]
     contradictions = [
-        row
-        for row in changed
-        if not _is_same(before.get(row), log.answers.get(row))
-        and not _is_same(saved.get(row), log.answers.get(row))
+        row for row in changed if differs(before, here, row) and differs(now, here, row)
     ]
     if contradictions:
         rows = ", ".join(map(str, sorted(contradictions)[:MOST_ROWS_NAMED]))
@@ -215,13 +217,10 @@ def _merge(state: CampaignState, path: Path, base: Synced | None) -> None:
         state.phases = theirs.phases
     n_known = 0 if base is None else base.n_corrections
     log.corrections = theirs.log.corrections + log.corrections[n_known:]
-    withdrawn = {row for row in changed if row not in saved}
-    taken_over = {row: saved[row] for row in changed if row in saved}
-    known = {row: answer for row, answer in log.answers.items() if row not in withdrawn}
-    new = {row: answer for row, answer in known.items() if row not in saved}
     # What was answered here last stays last: it is what `undo` takes back.
-    log.answers = {row: answer for row, answer in known.items() if row not in new}
-    log.answers |= taken_over | new
+    taken_over = {row: saved[row] for row in changed if row in saved}
+    unchanged = {row: log.answers[row] for row in log.answers if row not in set(changed)}
+    log.answers = taken_over | unchanged
     known_seconds = {(second["row"], second["annotator"]) for second in log.second_answers}
     log.second_answers = [
         *(
@@ -231,10 +230,3 @@ def _merge(state: CampaignState, path: Path, base: Synced | None) -> None:
         ),
         *log.second_answers,
     ]
-
-
-def _is_same(answer: Answer | None, other: Answer | None) -> bool:
-    """Whether two answers to a row are alike; None where there is none."""
-    if answer is None or other is None:
-        return answer is other
-    return answer.code == other.code

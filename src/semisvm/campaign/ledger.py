@@ -1,11 +1,10 @@
 """The ledger of a model's campaigns: `MODEL.ledger`, a JSON file beside the model file, which stays
 as it is.
 
-A campaign is entered when it begins, before its own file is written: a program that is killed in
-between leaves an entry that does not count. It counts, and its risk is added to those of the
-others, from its first answer: without one it can't have erred. The ledger stays when the model is
-fitted again under the same name, because the risks of campaigns on one task add up. A copy of the
-model without its ledger knows of no campaign; the file of a campaign names those before it.
+A campaign is entered before its first answer is saved: without one it can't have erred. The ledger
+stays when the model is fitted again under the same name, because the risks of campaigns on one task
+add up. A copy of the model without its ledger knows of no campaign; the file of a campaign names
+those before it.
 """
 
 from __future__ import annotations
@@ -40,21 +39,13 @@ def counted_campaigns(model: str | Path) -> list[Entry]:
     return [entry for entry in _read(ledger_path(model)) if entry["answered"]]
 
 
-def enter_campaign(ledger: list[Entry], model: str | Path, *, answered: bool) -> None:
-    """Enter the last campaign of `ledger` beside a model, and those before it, which count."""
+def _enter(ledger: list[Entry], model: str | Path) -> None:
+    """Write all campaigns of `ledger` beside a model."""
     path = ledger_path(model)
-    marked = [entry | {"answered": True} for entry in ledger]
-    marked[-1]["answered"] = answered
     with locked(path):
-        entries = _read(path)
-        for entry in marked:
-            known = next((other for other in entries if is_same_entry(other, entry)), None)
-            if known is None:
-                entries.append(entry)
-            else:
-                known["answered"] |= entry["answered"]
-        numbered = [entry | {"campaign": number} for number, entry in enumerate(entries, 1)]
-        content = {"kind": LEDGER_KIND, "version": LEDGER_VERSION, "campaigns": numbered}
+        counted = [entry | {"answered": True} for entry in ledger]
+        entries = join_ledgers([counted_campaigns(model), counted])
+        content = {"kind": LEDGER_KIND, "version": LEDGER_VERSION, "campaigns": entries}
         is_new = not path.exists()
         with whole_file(path, force=True) as unfinished:
             if is_new:  # no more people may read it than the model
@@ -74,7 +65,7 @@ def count_campaign(ledger: list[Entry], about: dict[str, Any]) -> None:
     reason = "the model is not there"
     try:
         if Path(about["model"]).is_file():
-            enter_campaign(ledger, about["model"], answered=True)
+            _enter(ledger, about["model"])
             return
     except (OSError, ValueError) as error:
         reason = str(error)

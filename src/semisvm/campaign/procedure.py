@@ -6,7 +6,6 @@ them again, except what its `frozen` part says.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from semisvm.campaign.state import CampaignState
 from semisvm.decision import Counts
+from semisvm.plain import to_plain
 
 ABOVE = "above the threshold"
 FOUND = "found positive"
@@ -70,7 +70,7 @@ class ThresholdEvidence:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values: infinite numbers are the text "inf"."""
-        return {name: _plain_value(value) for name, value in vars(self).items()}
+        return to_plain(vars(self))
 
 
 @dataclass(frozen=True)
@@ -200,11 +200,3 @@ class Procedure:
             fn=int((~is_above & is_bad).sum()),
             tn=int((~is_above & is_good).sum()),
         )
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    if isinstance(value, dict):
-        return {name: _plain_value(part) for name, part in value.items()}
-    return value

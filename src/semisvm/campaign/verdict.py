@@ -15,6 +15,7 @@ from semisvm.campaign.state import CampaignState
 from semisvm.decision import Estimate, Evidence, OperatingPoint, SamplingEvidence
 from semisvm.decision.betting import SamplingClaim
 from semisvm.errors import counted
+from semisvm.plain import to_plain
 
 CampaignStatus = Literal["certified", "known", "open", "refuted"]
 OWN_ORDER = (
@@ -73,21 +74,7 @@ class CampaignVerdict:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        point = self.operating_point
-        return {
-            "status": self.status,
-            "certified": self.certified,
-            "operating_point": None if point is None else point.as_dict(),
-            "table": [line.as_dict() for line in self.table],
-            "forecast": self.forecast,
-            "n_labels": self.n_labels,
-            "n_corrections": self.n_corrections,
-            "claim": self.claim,
-            "n_accepted": self.n_accepted,
-            "n_found": self.n_found,
-            "next_accepted": self.next_accepted,
-            "reason": self.reason,
-        }
+        return to_plain(vars(self)) | {"certified": self.certified}
 
     def __repr__(self) -> str:
         lines = [self.reason, _format(_cells(self.table, with_answers=True))]

@@ -194,7 +194,7 @@ def start_command(
     from semisvm.campaign.ledger import ledger_path
     from semisvm.disk import check_can_write
     from semisvm.tables.batches import write_batch
-    from semisvm.tables.certify import keep_campaign, start_campaign
+    from semisvm.tables.certify import start_campaign
 
     inputs = [model, ledger_path(model), data, *after]
     check_can_write(state, force=force, inputs=[*inputs, out])
@@ -204,7 +204,8 @@ def start_command(
         campaign = start_campaign(
             model, data, unlabeled=unlabeled, after=after, tell=screen.tell, **asked
         )
-        keep_campaign(campaign, state, force=force)
+        check_can_write(state, force=force)  # scoring may have taken long
+        campaign.save(state)
         n_rows = write_batch(campaign, n, out, force=force)
     if screen.as_json:
         written = {"state": str(state), "out": str(out) if n_rows else None, "rows": n_rows}

@@ -47,12 +47,7 @@ def demo_command(seed: int, out: Path | None) -> None:
     """
     from semisvm.report import write_page
     from semisvm.tables import save
-    from semisvm.tables.certify import (
-        certified_model,
-        file_rows,
-        keep_campaign,
-        start_campaign,
-    )
+    from semisvm.tables.certify import certified_model, file_rows, start_campaign
     from semisvm.tables.fit import fit_model
     from semisvm.tables.methods import Settings
     from semisvm.tables.predict import predict_file
@@ -99,7 +94,6 @@ def demo_command(seed: int, out: Path | None) -> None:
     campaign = start_campaign(
         model_file, table, min_precision=MIN_PRECISION, seed=f"{seed % 256:02x}"
     )
-    keep_campaign(campaign, state)
     _answer(campaign, truth[file_rows(campaign)], screen)
     campaign.save(state)
     if not campaign.verdict().certified:

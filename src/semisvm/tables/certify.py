@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semisvm.campaign import Campaign, summarize_campaign
-from semisvm.campaign.ledger import counted_campaigns, enter_campaign
+from semisvm.campaign.ledger import counted_campaigns
 from semisvm.campaign.model import certified_around, scores_for_class
 from semisvm.decision import Evidence
 from semisvm.decision.operating_point import scores_beyond
-from semisvm.disk import check_can_write
 from semisvm.errors import fault, suggest
 from semisvm.tables.files import load_table_model, model_digest
 from semisvm.tables.folders import folder_digest
@@ -48,8 +47,7 @@ def start_campaign(
     tell: Tell = say_nothing,
     **options: Any,
 ) -> Campaign:
-    """Score the unlabeled rows of a file and begin a campaign about them; `keep_campaign` writes
-    it.
+    """Score the unlabeled rows of a file and begin a campaign about them, which is not saved yet.
 
     positive    the class that the target is about; needed with more than two classes. The score of
                 a row is then the lead of this class over the best other one, and the promise is
@@ -97,13 +95,6 @@ def start_campaign(
     return campaign
 
 
-def keep_campaign(campaign: Campaign, state: str | Path, *, force: bool = False) -> None:
-    """Enter a campaign that has just begun in the ledger of its model, and write its file."""
-    check_can_write(state, force=force)
-    enter_campaign(campaign.ledger, campaign.about["model"], answered=False)
-    campaign.save(state)
-
-
 def load_campaign(state: str | Path) -> Campaign:
     """Read the file of a campaign that was begun on files."""
     try:
@@ -128,7 +119,8 @@ def open_campaign(
     tell: Tell = say_nothing,
     **options: Any,
 ) -> Campaign:
-    """Go on with the campaign in the file `state`, or begin one where that does not exist.
+    """Go on with the campaign in the file `state`, or begin one where that does not exist; it is
+    not saved yet.
 
     The other parameters are those of `start_campaign`; without a target, the model's own is
     certified. It is a ValueError if there is no target, or if the campaign is about another model,
@@ -143,11 +135,9 @@ def open_campaign(
         require_model(campaign.about, model_path)
         campaign.about["model"] = str(Path(model_path).resolve())
         return campaign
-    campaign = start_campaign(
+    return start_campaign(
         model_path, data, positive=positive, unlabeled=unlabeled, tell=tell, **asked
     )
-    keep_campaign(campaign, state)
-    return campaign
 
 
 def _require_same(campaign: Campaign, state: str | Path, asked: dict[str, Any]) -> None:

@@ -21,7 +21,6 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 
 from semisvm.campaign.labeling import LabelSession
-from semisvm.campaign.labeling.cells import RowView
 from semisvm.columns.cells import Cells, plain_cell, typed_column
 from semisvm.disk import whole_file
 from semisvm.matrices import stack_rows
@@ -170,8 +169,6 @@ def open_session(
 ) -> LabelSession:
     """Go on with the campaign in the file `state`, or begin one (`open_campaign`)."""
     model = load_table_model(model_path)
-    if show or image is not None:  # refused before a campaign is begun
-        RowView(_first_cells(model, data), show=show, image=image)
     campaign = open_campaign(model_path, data, state, **options)
     require_data(campaign, data)
     numbers = file_rows(campaign)
@@ -180,7 +177,7 @@ def open_session(
         frame = read_cells(model, data, numbers[list(places)])
         return [_cells_of(frame, i) for i in range(len(frame))]
 
-    return LabelSession(
+    session = LabelSession(
         campaign,
         read,
         source=Path(data).name,
@@ -190,13 +187,6 @@ def open_session(
         image=image,
         folder=Path(data).resolve().parent,
     )
-
-
-def _first_cells(model: Model, data: str | Path) -> list[dict[str, Any]]:
-    """The cells of the first rows of a file, without the label."""
-    rows = model.open(data)
-    chunk = next(iter(rows.chunks()), None)
-    if chunk is None:
-        return []
-    features = chunk.frame.drop(columns=model.target, errors="ignore")
-    return [_cells_of(features, i) for i in range(min(len(features), N_SUGGESTED))]
+    if not Path(state).exists():  # a campaign whose rows can't be shown is not kept
+        campaign.save(state)
+    return session

@@ -6,6 +6,7 @@ space bar shows all of it.
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -83,20 +84,12 @@ def show_row(
     keys += [f"[{UNSURE}] don't know", f"[{LATER}] later"]
     keys += [f"[{UNDO}] undo"] if progress.can_undo else []
     keys += ["[space] all of it"] if is_cut else []
-    console.print(Text(_in_lines([*keys, f"[{QUIT}] quit"], console.width)))
+    keys += [f"[{QUIT}] quit"]
+    unbroken = [key.replace(" ", "\N{NO-BREAK SPACE}") for key in keys]
+    lines = textwrap.wrap("   ".join(unbroken), console.width)
+    console.print(Text("\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")))
     if hint:
         console.print(Text(hint, style="yellow"))
-
-
-def _in_lines(keys: list[str], width: int) -> str:
-    """Join keys into lines of this width; none is broken."""
-    lines = [keys[0]]
-    for key in keys[1:]:
-        if len(lines[-1]) + len(key) + 3 <= width:
-            lines[-1] += f"   {key}"
-        else:
-            lines.append(key)
-    return "\n".join(lines)
 
 
 def _has_more(session: LabelSession, row: RowToLabel) -> bool:
