@@ -51,18 +51,11 @@ class AnswerLog:
         self.second_answers: list[dict[str, Any]] = []
         self.corrections: list[dict[str, Any]] = []
 
-    def add(
-        self, rows: Sequence[Any], answers: Sequence[Any], annotator: str | None = None
-    ) -> None:
+    def add(self, rows: Any, answers: Any, annotator: str | None = None) -> None:
         """Take answers, all of them or, if one is refused, none."""
-        if len(rows) != len(answers):
-            raise ValueError(
-                f"Got {counted(len(rows), 'row')} and {counted(len(answers), 'answer')}: give one"
-                " answer per row."
-            )
         coded = [
             (self._number(row), self.code(row, answer), plain_label(answer))
-            for row, answer in zip(rows, answers, strict=True)
+            for row, answer in answers_by_row(rows, answers)
         ]
         now = time_now()
         for row, code, label in coded:
@@ -99,9 +92,10 @@ class AnswerLog:
             for second in self.second_answers
         )
 
-    def remove(self, rows: Sequence[Any]) -> None:
+    def remove(self, rows: Any) -> None:
         """Take answers back; each is a correction to "no answer"."""
-        for row in [self._number(row) for row in rows]:
+        given = [rows] if isinstance(rows, int | np.integer) else list(rows)
+        for row in [self._number(row) for row in given]:
             if row in self.answers:
                 self._log_correction(row, self.answers.pop(row).code, NO_ANSWER, time_now())
 
@@ -152,6 +146,19 @@ class AnswerLog:
                 f" {plain!r}."
             )
         return int(plain)
+
+
+def answers_by_row(rows: Any, answers: Any) -> list[tuple[Any, Any]]:
+    """Return rows with their answers; one row and its answer may be given by themselves."""
+    if isinstance(rows, int | np.integer):
+        return [(rows, answers)]
+    given = (list(rows), list(answers))
+    if len(given[0]) != len(given[1]):
+        raise ValueError(
+            f"Got {counted(len(given[0]), 'row')} and {counted(len(given[1]), 'answer')}: give one"
+            " answer per row."
+        )
+    return list(zip(*given, strict=True))
 
 
 def plain_label(label: Any) -> Any:

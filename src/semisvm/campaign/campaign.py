@@ -103,19 +103,6 @@ class Campaign:
         With them, answers are class labels: `pos_label` is positive, any other of `classes`
         negative. Without them, answers are 1 and 0.
 
-    Attributes
-    ----------
-    target : Target
-        What is to be certified.
-    confidence : float
-        The confidence.
-    claim : {"pool", "new rows"}
-        What the promise is about.
-    ledger : list of dict
-        All campaigns on this task, this one last: number, identifier, time, target, claim, risk.
-    about : dict
-        Free for notes of the caller, as plain JSON values; kept in the file.
-
     See Also
     --------
     ThresholdClassifier : A classifier with the certified threshold.
@@ -543,10 +530,7 @@ class Campaign:
         Corrections are kept in a log and their number is shown. Answers that are changed because of
         the verdict make it worthless, and nothing can detect that.
         """
-        if isinstance(rows, int | np.integer):
-            rows = [int(rows)]
-            answers = [answers]
-        self._state.log.add(list(rows), list(answers), annotator)
+        self._state.log.add(rows, answers, annotator)
         self._tests.read()
 
     def withdraw(self, rows: Iterable[int] | int) -> None:
@@ -558,7 +542,7 @@ class Campaign:
             Row numbers; those without an answer stay as they are. Each withdrawal is logged as a
             correction.
         """
-        self._state.log.remove([int(rows)] if isinstance(rows, int | np.integer) else list(rows))
+        self._state.log.remove(rows)
         self._tests.read()
 
     def label(

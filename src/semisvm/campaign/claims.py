@@ -33,7 +33,7 @@ from semisvm.decision.linear_claims import (
     with_experts,
 )
 from semisvm.decision.logarithms import log_sum_exp
-from semisvm.decision.sampling_plan import PlannedThreshold, SamplingPlan
+from semisvm.decision.sampling_plan import PlannedThreshold, SamplingPlan, fewest_for_recall
 
 
 @dataclass(frozen=True)
@@ -197,19 +197,12 @@ class PoolClaim(Claim):
         return simulated_bets(self.claim, self._state, good, bad)
 
     def fewest_labels(self, risk: float) -> int:
-        """For recall the elusion bound: even if no rejected row that is drawn is positive, it
-        takes so many.
-        """
+        level = self.form.level
         if self.form.measure != "recall" or self.claim.total <= 0:
             return 0
-        if self.form.level == 1:
+        if level == 1:
             return math.ceil((1 - risk) * self.n_rows)
-        k = self.threshold.n_bands
-        hits = float((self.plan.sizes[:k] * self.plan.beliefs[:k]).sum())
-        n_rejected = float(self.plan.sizes[k:].sum())
-        worth = (1 - self.form.level) * hits
-        bound = -math.log(risk) * self.form.level * n_rejected / worth if worth > 0 else math.inf
-        return int(min(self.n_rows, math.ceil(min(bound, self.n_rows))))
+        return fewest_for_recall(self.plan, self.threshold.n_bands, level, risk)
 
 
 @dataclass

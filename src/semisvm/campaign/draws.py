@@ -20,6 +20,7 @@ import hashlib
 import secrets
 import struct
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -97,28 +98,22 @@ class DrawOrder:
         The second value says whether these are all rows of the bands.
         """
         frontier = self._frontiers[bands].min(initial=np.inf)
-        ends = [int(np.searchsorted(self._clocks[band], frontier)) for band in bands]
-        rows = np.concatenate(
-            [
-                np.empty(0, dtype=np.intp),
-                *(self._rows[b][:e] for b, e in zip(bands, ends, strict=True)),
-            ]
-        )
-        clocks = np.concatenate(
-            [np.empty(0), *(self._clocks[b][:e] for b, e in zip(bands, ends, strict=True))]
-        )
-        return rows[np.argsort(clocks, kind="stable")], frontier == np.inf
+        ends = [slice(np.searchsorted(self._clocks[band], frontier)) for band in bands]
+        return self._by_clock(bands, ends), frontier == np.inf
 
     def next_rows(self, bands: np.ndarray, n: int) -> list[int]:
         """Return the first n rows of some bands without an answer, in the order of their clocks."""
-        rows = [np.empty(0, dtype=np.intp)]
-        clocks = [np.empty(0)]
-        for band in bands:
-            places = self._open_places(band, n)
-            rows.append(self._rows[band][places])
-            clocks.append(self._clocks[band][places])
-        order = np.argsort(np.concatenate(clocks), kind="stable")[:n]
-        return [int(row) for row in np.concatenate(rows)[order]]
+        places = [self._open_places(band, n) for band in bands]
+        return self._by_clock(bands, places)[:n].tolist()
+
+    def _by_clock(self, bands: np.ndarray, places: Sequence[Any]) -> np.ndarray:
+        """The rows at some places of some bands, in the order of their clocks."""
+        chosen = list(zip(bands, places, strict=True))
+        rows = np.concatenate(
+            [np.empty(0, dtype=np.intp), *(self._rows[k][at] for k, at in chosen)]
+        )
+        clocks = np.concatenate([np.empty(0), *(self._clocks[k][at] for k, at in chosen)])
+        return rows[np.argsort(clocks, kind="stable")]
 
     def prefix_lengths(self, n_sets: int, labels: np.ndarray) -> np.ndarray:
         """Return how far each of the nested sets of bands 0, 0-1, 0-2, ... is read once so many of

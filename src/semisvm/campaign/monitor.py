@@ -16,16 +16,16 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm import html
-from semisvm.campaign.answers import AnswerLog, as_number
+from semisvm.campaign.answers import AnswerLog, answers_by_row, as_number
 from semisvm.campaign.draws import make_seed, read_seed, uniform_numbers
 from semisvm.campaign.file import MONITOR_KIND, read_checked, write_checked
+from semisvm.campaign.state import limits_of
 from semisvm.decision import Target
 from semisvm.decision.alarms import alarm_log_evidence
 from semisvm.decision.betting import log_evidence_needed
@@ -117,6 +117,14 @@ class MonitorVerdict:
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return asdict(self)
+
+
+class KnownLabels(NamedTuple):
+    """The batch of each label, whether its row is accepted, and its code."""
+
+    batches: np.ndarray
+    are_accepted: np.ndarray
+    codes: np.ndarray
 
 
 class Monitor:
@@ -247,17 +255,7 @@ class Monitor:
         Monitor
             Without batches yet.
         """
-        target = point.target
-        return cls(
-            point.threshold,
-            min_precision=target.min_precision,
-            min_recall=target.min_recall,
-            min_f=target.min_f,
-            max_cost=target.max_cost,
-            beta=target.beta,
-            costs=target.costs,
-            **options,
-        )
+        return cls(point.threshold, **limits_of(point.target), **options)
 
     @property
     def classes(self) -> list[Any] | None:
@@ -348,33 +346,22 @@ class Monitor:
         batch : int, default=-1
             The number of the batch, from 0; by default the last one.
         """
-        if isinstance(rows, int | np.integer):
-            rows = [int(rows)]
-            answers = [answers]
-        numbers = [int(row) for row in rows]
-        labels = list(answers)
-        if len(numbers) != len(labels):
-            raise ValueError(
-                f"Got {counted(len(numbers), 'row')} and {counted(len(labels), 'answer')}: give one"
-                " answer per row."
-            )
+        labels = answers_by_row(rows, answers)
         if not -len(self.batches) <= batch < len(self.batches):
             raise ValueError(
                 f"There is no batch {batch}: there are {len(self.batches)}. `draw` begins one."
             )
         batch %= len(self.batches)
         drawn = set(self.batches[batch].drawn)
-        strangers = [row for row in numbers if row not in drawn]
+        strangers = [row for row, _ in labels if row not in drawn]
         if strangers:
             raise ValueError(
                 f"Row {strangers[0]} of batch {batch} was not drawn: only rows that were drawn"
                 " at random count. Answer the rows that `draw` returned."
             )
-        codes = {
-            (batch, row): as_number(self._log.code(row, label))
-            for row, label in zip(numbers, labels, strict=True)
+        self.answers |= {
+            (batch, int(row)): as_number(self._log.code(row, label)) for row, label in labels
         }
-        self.answers.update(codes)
 
     def open_rows(self, batch: int = -1) -> list[int]:
         """Return the rows of a batch that were drawn and have no answer yet.
@@ -415,7 +402,7 @@ class Monitor:
             alarm=evidence >= needed,
             evidence=math.exp(min(evidence, LARGEST_LOG)),
             evidence_needed=math.exp(needed),
-            n_labels=len(known),
+            n_labels=len(known.codes),
             n_batches=len(self.batches),
             precision=self._last_precision(known),
             share_accepted=math.nan if last is None else last.share_accepted,
@@ -425,10 +412,9 @@ class Monitor:
         )
         return replace(verdict, reason=self._in_words(verdict))
 
-    def _known_labels(self) -> list[tuple[int, bool, float]]:
-        """The batch, the side and the answer of each label, in the order in which they became
-        known. A batch is read up to its first row without an answer: which rows are answered
-        first must not matter.
+    def _known_labels(self) -> KnownLabels:
+        """The labels in the order in which they became known. A batch is read up to its first row
+        without an answer: which rows are answered first must not matter.
         """
         place = {key: i for i, key in enumerate(self.answers)}
         labels = []
@@ -440,7 +426,9 @@ class Monitor:
                 known_at = max(known_at, place[number, row])
                 code = self.answers[number, row]
                 labels.append((known_at, (number, is_accepted, code)))
-        return [label for _, label in sorted(labels, key=lambda entry: entry[0])]
+        ordered = [label for _, label in sorted(labels, key=lambda entry: entry[0])]
+        batches, are_accepted, codes = np.array(ordered, dtype=float).reshape(-1, 3).T
+        return KnownLabels(batches.astype(np.intp), are_accepted.astype(bool), codes)
 
     def evidence_path(self) -> np.ndarray:
         """Return the evidence that the promise is broken, after each label that counts.
@@ -453,18 +441,14 @@ class Monitor:
         """
         return np.exp(np.minimum(self._log_evidence(self._known_labels()), LARGEST_LOG))
 
-    def _log_evidence(self, known: Sequence[tuple[int, bool, float]]) -> np.ndarray:
+    def _log_evidence(self, known: KnownLabels) -> np.ndarray:
         """The evidence against all promises together: the mean of several bets is a bet."""
         paths = [self._log_evidence_against(form, known) for form in linear_forms(self.target)]
         return np.logaddexp.reduce(paths, axis=0) - math.log(len(paths))
 
-    def _log_evidence_against(
-        self, form: LinearForm, known: Sequence[tuple[int, bool, float]]
-    ) -> np.ndarray:
+    def _log_evidence_against(self, form: LinearForm, known: KnownLabels) -> np.ndarray:
         """The evidence against one promise, after each label."""
-        batch = np.array([number for number, *_ in known], dtype=np.intp)
-        is_accepted = np.array([side for _, side, _ in known], dtype=bool)
-        code = np.array([code for *_, code in known], dtype=np.float64)
+        batch, is_accepted, code = known
         shares = np.array([entry.share_accepted for entry in self.batches], dtype=np.float64)
         chances = np.array([self._chance_accepted(share) for share in shares])
         # Columns: rejected, accepted. Each side's share of the rows, divided by the chance to draw
@@ -487,16 +471,14 @@ class Monitor:
         scaled = gains * weights[batch, is_accepted.astype(np.intp)] / largest[batch]
         return alarm_log_evidence(scaled, batch, len(self.batches))
 
-    def _last_precision(
-        self, known: Sequence[tuple[int, bool, float]]
-    ) -> tuple[float, float, float] | None:
+    def _last_precision(self, known: KnownLabels) -> tuple[float, float, float] | None:
         """The precision of the last batch, with its 90% interval."""
-        last = len(self.batches) - 1
-        codes = [code for number, side, code in known if number == last and side]
-        codes = [code for code in codes if not (math.isnan(code) and self.dont_know == "leave out")]
-        if not codes:
+        codes = known.codes[(known.batches == len(self.batches) - 1) & known.are_accepted]
+        if self.dont_know == "leave out":
+            codes = codes[~np.isnan(codes)]
+        if not len(codes):
             return None
-        positives = sum(code == 1 for code in codes)
+        positives = int((codes == 1).sum())
         return (positives / len(codes), *binomial_interval(positives, len(codes), 0.9))
 
     def _in_words(self, verdict: MonitorVerdict) -> str:
@@ -580,14 +562,10 @@ class Monitor:
             Ready to go on.
         """
         content = read_checked(path, MONITOR_KIND, MONITOR_VERSION)
-        target = Target.from_dict(content["target"])
-        monitor = cls.for_point(
-            SimpleNamespace(threshold=content["threshold"], target=target),
-            risk=content["risk"],
-            dont_know=content["dont_know"],
-            classes=content["classes"],
-            pos_label=content["pos_label"],
-            seed=content["seed"],
+        options = ("threshold", "risk", "dont_know", "classes", "pos_label", "seed")
+        monitor = cls(
+            **limits_of(Target.from_dict(content["target"])),
+            **{name: content[name] for name in options},
         )
         monitor._reference = np.array(content["reference"], dtype=np.float64)
         monitor.batches = [MonitoredBatch(**batch) for batch in content["batches"]]

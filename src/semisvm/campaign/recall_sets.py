@@ -24,6 +24,7 @@ from semisvm.campaign.procedure import (
 from semisvm.campaign.state import CampaignState
 from semisvm.decision.betting import log_evidence_needed
 from semisvm.decision.recall_sets import Phase, RecallEvidence, band_rates, plan_phase
+from semisvm.decision.sampling_plan import fewest_for_recall
 
 # Draws. Phases from 0, 40 and 100 on instead returned 8% more rows after 100 and 300 labels; more
 # of them, from 15 and 30 on, returned 10% more.
@@ -142,16 +143,11 @@ class RecallThresholds(Procedure):
         return sorted({*spaced, *frontier})
 
     def fewest_labels(self) -> tuple[int, ...]:
-        """Return per line of the table how many labels it takes at least: the elusion bound."""
         plan = self._plan
-        fewest = []
-        for k in self._lines():
-            n_bands = plan.thresholds[k].n_bands
-            hits = float((plan.sizes[:n_bands] * plan.beliefs[:n_bands]).sum())
-            worth = max((1 - self._level) * hits, 1e-300)
-            bound = self._needed * self._level * float(plan.sizes[n_bands:].sum()) / worth
-            fewest.append(math.ceil(min(bound, plan.n_rows)))
-        return tuple(fewest)
+        return tuple(
+            fewest_for_recall(plan, plan.thresholds[k].n_bands, self._level, self._state.risk)
+            for k in self._lines()
+        )
 
     def _is_accepted(self) -> np.ndarray:
         """The rows above the strictest threshold that is proved, without those found negative, and

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from semisvm.campaign.campaign import Campaign
 from semisvm.campaign.procedure import ThresholdEvidence
+from semisvm.campaign.state import limits_of
 from semisvm.decision import Target
 
 MOST_POINTS = 120  # of a path
@@ -133,15 +134,7 @@ def first_price(
     """
     try:
         campaign = Campaign(
-            scores,
-            calibration=calibration,
-            confidence=confidence,
-            min_precision=target.min_precision,
-            min_recall=target.min_recall,
-            min_f=target.min_f,
-            max_cost=target.max_cost,
-            costs=target.costs,
-            beta=target.beta,
+            scores, calibration=calibration, confidence=confidence, **limits_of(target)
         )
     except ValueError:  # no threshold accepts a row
         return None

@@ -123,6 +123,12 @@ class CampaignState:
             )
 
 
+def limits_of(target: Target) -> dict[str, Any]:
+    """Return a target as the parameters of `Campaign` and `Monitor`."""
+    names = ("min_precision", "min_recall", "min_f", "max_cost", "beta", "costs")
+    return {name: getattr(target, name) for name in names}
+
+
 def digest_of_accepted(scores: np.ndarray, threshold: float) -> str:
     """Return a digest of which rows have a score above a threshold."""
     is_above = np.packbits(scores > threshold).tobytes()

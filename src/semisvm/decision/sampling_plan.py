@@ -138,7 +138,7 @@ def plan_sampling(
     """
     forms = linear_forms(target)
     looked_at = scores if aside is None else scores[aside]
-    part = len(looked_at) / max(len(scores), 1)
+    part = len(looked_at) / len(scores)
     ordered = np.sort(looked_at)[::-1]
     is_precision = all(form.measure == "precision" for form in forms)
     order = np.argsort(-looked_at, kind="stable")
@@ -237,10 +237,7 @@ def plan_recall_sets(scores: Floats, probabilities: Floats) -> SamplingPlan | No
     """
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
-    n = len(ordered)
-    half = N_RECALL_BANDS // 2
-    top = np.geomspace(max(1, n / 1000), n, half + 1)[:-1]
-    ends = _at_changes(ordered, np.concatenate([top, np.linspace(n / half, n, half)]))
+    ends = _strata(ordered, N_RECALL_BANDS, 1000)
     if len(ends) < 2:
         return None
     bands, sizes, beliefs = _bands_of(order, ends, probabilities)
@@ -319,8 +316,6 @@ def _score_changes(ordered: Floats) -> np.ndarray:
     """Return the numbers of rows after which the score changes, in descending order of scores;
     the last is all rows.
     """
-    if not len(ordered):
-        return np.empty(0, dtype=np.intp)
     tolerance = TIE * float(ordered[0] - ordered[-1])
     return np.append(np.flatnonzero(ordered[:-1] - ordered[1:] > tolerance) + 1, len(ordered))
 
@@ -330,8 +325,6 @@ def _at_changes(ordered: Floats, ends: Floats) -> np.ndarray:
     threshold.
     """
     changes = _score_changes(ordered)
-    if not len(changes):
-        return changes
     wanted = np.clip(np.round(ends).astype(np.intp), 1, len(ordered))
     return np.unique(changes[np.searchsorted(changes, wanted)])
 
@@ -340,10 +333,8 @@ def _cut_values(ordered: Floats, ends: np.ndarray) -> Floats:
     """Return the thresholds that accept so many rows: midpoints; below the last row a little
     less than its score.
     """
-    below = np.append(
-        ordered[1:], ordered[-1:] - 2e-6 * max(float(np.ptp(ordered)) if len(ordered) else 0, 1e-6)
-    )
-    return (ordered[ends - 1] / 2 + below[ends - 1] / 2) if len(ordered) else np.empty(0)
+    below = np.append(ordered[1:], ordered[-1] - 2e-6 * max(float(np.ptp(ordered)), 1e-6))
+    return ordered[ends - 1] / 2 + below[ends - 1] / 2
 
 
 def _precision_ends(
@@ -358,14 +349,16 @@ def _precision_ends(
     widest = min(len(ordered), max(SIZE_FACTOR * n_base, 4 * perfect))
     smallest = 4 * perfect if n_base >= 4 * perfect else max(perfect, n_base / 2)
     strictest = min(widest, max(smallest, widest / SIZE_RANGE))
-    return _at_changes(ordered, np.geomspace(max(strictest, 1), max(widest, 1), N_SIZES))
+    return _at_changes(ordered, np.geomspace(max(strictest, 1), widest, N_SIZES))
 
 
-def _strata(ordered: Floats) -> np.ndarray:
-    """Return 24 ends: half geometric from the top, half equal."""
+def _strata(ordered: Floats, n_strata: int = N_STRATA, span: int = 2000) -> np.ndarray:
+    """Return the ends of strata: half geometric from the top, the first a part 1 / `span` of all
+    rows, half equal.
+    """
     n = len(ordered)
-    half = N_STRATA // 2
-    top = np.geomspace(max(1, n / 2000), max(n, 1), half + 1)[:half]
+    half = n_strata // 2
+    top = np.geomspace(max(1, n / span), n, half + 1)[:half]
     return _at_changes(ordered, np.concatenate([top, np.linspace(n / half, n, half)]))
 
 
@@ -417,6 +410,16 @@ def _mean_of_designs(
             by_value = claim.values / (claim.sizes * claim.values).sum()
             speeds[bands] += (1 - UNIFORM_SHARE) * chances + UNIFORM_SHARE * by_value
     return speeds / max(float((speeds * sizes).sum()), 1e-300)
+
+
+def fewest_for_recall(plan: SamplingPlan, n_accepting: int, level: float, risk: float) -> int:
+    """Return how many labels a recall takes at least: the elusion bound, for no positive row among
+    the rejected ones that are drawn.
+    """
+    hits = float((plan.sizes[:n_accepting] * plan.beliefs[:n_accepting]).sum())
+    n_rejected = float(plan.sizes[n_accepting:].sum())
+    worth = max((1 - level) * hits, 1e-300)
+    return math.ceil(min(-math.log(risk) * level * n_rejected / worth, plan.n_rows))
 
 
 def predicted_value(

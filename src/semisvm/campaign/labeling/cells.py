@@ -5,8 +5,8 @@ all other cells. Nobody reads sixty numbers before an answer: of the other colum
 at once, and the rest is one key away. What is shown where is decided once, on the first rows that
 are read, so that a column keeps its place from row to row.
 
-A cell is a picture if it is the path of an image file (relative to the table's folder), a `file:`
-URL, a `data:image/` URL, the base64 text or the bytes of an image, or an object that draws itself
+A cell is a picture if it is the path of an image file (relative to the table's folder), a
+`data:image/` URL, the base64 text or the bytes of an image, or an object that draws itself
 (`_repr_png_`, as images of Pillow do). Only files that begin like a PNG, JPEG, GIF or WebP file are
 read further. Several columns of numbers make one picture where the caller gives its size: "8x8" for
 gray values row by row, "32x32x3" for colors.
@@ -23,8 +23,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import unquote, urlsplit
-from urllib.request import url2pathname
 
 import numpy as np
 from numpy.typing import NDArray
@@ -239,11 +237,6 @@ def image_url(cell: Any, folder: Path) -> str:
 
 
 def _read_image_file(text: str, folder: Path) -> bytes:
-    if text.startswith("file:"):
-        parts = urlsplit(text)
-        if parts.netloc not in ("", "localhost"):
-            raise ValueError("the file is on another machine")
-        text = url2pathname(unquote(parts.path))
     path = folder / text
     if not path.is_file():
         raise ValueError("there is no such file")
