@@ -260,3 +260,19 @@ def test_missing_values_of_every_library_mean_dont_know():
     campaign.tell(3, pd.NA)
     campaign.tell([4, 5, 6, 7], [None, np.nan, pd.NaT, np.float32("nan")])
     assert campaign.labels == dict.fromkeys(range(3, 8))
+
+
+def test_a_phase_that_another_program_began_is_kept_once(tmp_path):
+    """Draws for a recall come in phases; both programs go on in the same one."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=2000)
+    path = tmp_path / "c.campaign"
+    Campaign(scores - 1, min_recall=0.8, seed="00").save(path)
+    one = Campaign.load(path)
+    other = Campaign.load(path)
+    rows = other.draw(20)
+    other.tell(rows, (scores[rows] > 1).astype(int))
+    other.save(path)
+    one.save(path)
+    assert len(one.as_dict()["phases"]) == 2
+    assert one.draw(30) == other.draw(30) == Campaign.load(path).draw(30)

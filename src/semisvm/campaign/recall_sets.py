@@ -169,6 +169,7 @@ class RecallSets(RecallThresholds):
     def __init__(self, state: CampaignState):
         super().__init__(state)
         self._phases: list[Phase] = []
+        self._answers_read: np.ndarray
         self._sequence = np.empty(0, dtype=np.intp)
         self._begin()
         self.read()

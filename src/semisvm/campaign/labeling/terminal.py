@@ -86,8 +86,8 @@ def show_row(
     keys += ["[space] all of it"] if is_cut else []
     keys += [f"[{QUIT}] quit"]
     unbroken = [key.replace(" ", "\N{NO-BREAK SPACE}") for key in keys]
-    lines = textwrap.wrap("   ".join(unbroken), console.width)
-    console.print(Text("\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")))
+    said = textwrap.fill("   ".join(unbroken), console.width, break_on_hyphens=False)
+    console.print(Text(said.replace("\N{NO-BREAK SPACE}", " ")))
     if hint:
         console.print(Text(hint, style="yellow"))
 
