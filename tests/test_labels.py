@@ -213,7 +213,7 @@ def test_each_way_out_that_the_refusal_names_works():
         (np.array([(1,), (2,), None, "a"], dtype=object), -1, "y mixes strings and other labels"),
         (np.array([(1,), (2,), None], dtype=object), -1, "Unknown label type: tuple"),
         (pd.Series([[1], [2]]), -1, "must be a string, a number or a boolean: unhashable"),
-        (["ham", 1, "spam"], -1, "y mixes strings and other labels, such as 'spam' and 1"),
+        (["ham", 1, "spam"], -1, "y mixes strings and other labels, such as 'ham' and 1"),
         (
             np.array(["ham", -1, "spam"]),
             -1,

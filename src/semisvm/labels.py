@@ -118,29 +118,27 @@ def encode(
     if isinstance(y, Labels):
         return y
     marker = _check_marker(unlabeled)
-    is_labeled, values = _read(y)
-    _check_length(is_labeled.size, n_rows)
-    is_marked = _find_unlabeled(values, marker)
-    labels = _settle_dtype(values[~is_marked])
-    is_labeled[is_labeled] = ~is_marked
-
-    classes, codes_of_labeled = _index_classes(labels, _categories(y))
+    distinct, place = _read(y, n_rows)
+    is_label = _find_labels(distinct, marker)
+    classes, code = np.unique(_settle_dtype(distinct[is_label]), return_inverse=True)
+    if (categories := _categories(y)) is not None:
+        order = sorted(range(len(classes)), key=lambda k: categories.index(classes[k]))
+        classes = classes[order]
+        code = np.argsort(order)[code]
+    code_of = np.full(len(distinct) + 1, UNLABELED_CODE, dtype=np.intp)  # the last: missing rows
+    code_of[:-1][is_label] = code
+    labels = Labels(classes, code_of[place])
     is_one_alone = not may_be_one_class and classes.tolist() == [1] and marker == -1
-    if is_one_alone and any(
-        not _is_missing(value) and value == -1 for value in values[is_marked].tolist()
-    ):
+    markers = [value for value in distinct[~is_label].tolist() if not _is_missing(value)]
+    if is_one_alone and -1 in markers:
         raise ValueError(
             "y holds only -1 and +1, and -1 marks unlabeled rows (unlabeled=-1), which leaves one"
             " class. If -1 is a class, recode y to {0, 1}, with -1 for unlabeled rows; or pass"
             " unlabeled=0 if 0 marks the unlabeled rows, or unlabeled=None if no row is unlabeled."
             " PositiveUnlabeledSVC learns from +1 as the positives and -1 as unlabeled rows."
         )
-    n_unlabeled = is_labeled.size - len(labels)
-    fewest = 1 if may_be_one_class else 2
-    _check_classes(classes, codes_of_labeled, marker=marker, n_unlabeled=n_unlabeled, fewest=fewest)
-    codes = np.full(is_labeled.size, UNLABELED_CODE, dtype=np.intp)
-    codes[is_labeled] = codes_of_labeled
-    return Labels(classes, codes)
+    _check_classes(labels, marker=marker, fewest=1 if may_be_one_class else 2)
+    return labels
 
 
 _LABELED_ALONE = "give it the labeled rows alone"
@@ -177,23 +175,14 @@ def refuse_marker_as_class(unlabeled: Any) -> None:
 
 def find_labeled(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> np.ndarray:
     """Which rows of a target carry a label, (n,), whatever the labels are; see `encode`."""
-    marker = _check_marker(unlabeled)
-    is_labeled, values = _read(y)
-    _check_length(is_labeled.size, n_rows)
-    is_labeled[is_labeled] = ~_find_unlabeled(values, marker)
-    return is_labeled
+    distinct, place = _read(y, n_rows)
+    return np.append(_find_labels(distinct, _check_marker(unlabeled)), False)[place]
 
 
-def _check_length(n_labels: int, n_rows: int | None) -> None:
-    if n_rows is not None and n_rows != n_labels:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: {n_rows} in X and"
-            f" {n_labels} in y."
-        )
-
-
-def _read(y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Give which rows hold a value, and those values as a 1-D array (not yet free of markers)."""
+def _read(y: Any, n_rows: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct values of a target, and which of them each row has; -1 for missing cells of a
+    Series.
+    """
     if y is None:
         raise ValueError(
             "Semi-supervised learning requires y to be passed, but the target y is None. "
@@ -204,13 +193,49 @@ def _read(y: Any) -> tuple[np.ndarray, np.ndarray]:
         y = y[y.columns[0]]
     for find_missing, drop_missing in _MISSING_VALUE_METHODS:
         if hasattr(y, find_missing) and hasattr(y, drop_missing):
-            is_missing = np.asarray(getattr(y, find_missing)(), dtype=bool)
-            return ~is_missing, np.asarray(getattr(y, drop_missing)())
-    values = _as_array(y)
-    if values.ndim != 1:
-        _check_is_column(values.shape)
-        values = values.ravel()
-    return np.ones(values.size, dtype=bool), values
+            is_there = ~np.asarray(getattr(y, find_missing)(), dtype=bool)
+            values = np.asarray(getattr(y, drop_missing)())
+            break
+    else:
+        values = _as_array(y)
+        if values.ndim != 1:
+            _check_is_column(values.shape)
+            values = values.ravel()
+        is_there = np.ones(len(values), dtype=bool)
+    if n_rows is not None and n_rows != len(is_there):
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {n_rows} in X and"
+            f" {len(is_there)} in y."
+        )
+    place = np.full(len(is_there), -1)
+    distinct, place[is_there] = _list_distinct(values)
+    return distinct, place
+
+
+def _list_distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct values, and which of them each one is."""
+    if values.dtype.kind not in "OU":
+        distinct = np.unique(values)
+        return distinct, np.searchsorted(distinct, values)
+    # Hashing a million strings is many times faster than sorting them.
+    objects = values.tolist()
+    try:
+        number_of = {value: number for number, value in enumerate(dict.fromkeys(objects))}
+    except TypeError as error:
+        raise ValueError(f"A label must be a string, a number or a boolean: {error}.") from error
+    distinct = np.empty(len(number_of), dtype=values.dtype)
+    distinct[:] = list(number_of)
+    place = np.fromiter(map(number_of.__getitem__, objects), dtype=np.intp, count=len(objects))
+    return distinct, place
+
+
+def _find_labels(distinct: np.ndarray, marker: Any) -> np.ndarray:
+    """Which of the distinct values of a target are labels, a mask."""
+    is_unlabeled = [
+        _is_missing(value) or value == "" or (marker is not None and value == marker)
+        for value in distinct.tolist()
+    ]
+    return ~np.array(is_unlabeled, dtype=bool)
 
 
 def _as_array(y: Any) -> np.ndarray:
@@ -261,64 +286,38 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in _MISSING_SCALAR_TYPES or is_nan
 
 
-def _find_unlabeled(values: np.ndarray, marker: Any) -> np.ndarray:
-    """Tell which values say "no label"."""
-    kind = values.dtype.kind
-    if kind == "O":
-        return _find_unlabeled_objects(values, marker)
-    is_unlabeled = np.zeros(values.size, dtype=bool)
-    if kind == "f":
-        is_unlabeled |= np.isnan(values)
-    if kind in "biuf" and isinstance(marker, Real):
-        is_unlabeled |= values == marker
-    if kind == "U":
-        is_unlabeled |= values == ""
-        if isinstance(marker, str):
-            is_unlabeled |= values == marker
-    return is_unlabeled
-
-
-def _find_unlabeled_objects(values: np.ndarray, marker: Any) -> np.ndarray:
-    """The same of objects, asking once for each distinct one."""
-    objects = values.tolist()
-    try:
-        distinct = set(objects)
-    except TypeError as error:
-        raise ValueError(f"A label must be a string, a number or a boolean: {error}.") from error
-    means_unlabeled = {
-        value: _is_missing(value) or value == "" or (marker is not None and value == marker)
-        for value in distinct
-    }
-    return np.fromiter(map(means_unlabeled.__getitem__, objects), dtype=bool, count=len(objects))
-
-
-def _settle_dtype(labels: np.ndarray) -> np.ndarray:
-    """Let labels be all text or all numbers; Python numbers become a NumPy dtype."""
-    if labels.dtype.kind == "O" and labels.size:
-        types = set(map(type, labels.tolist()))
-        is_text = [issubclass(t, str) for t in types]
+def _settle_dtype(classes: np.ndarray) -> np.ndarray:
+    """Let classes be all text or all numbers; Python numbers become a NumPy dtype."""
+    if classes.dtype.kind == "O" and classes.size:
+        names = classes.tolist()
+        is_text = [isinstance(name, str) for name in names]
         if all(is_text):
-            return labels
+            return classes
         if any(is_text):
-            examples = {isinstance(label, str): label for label in labels.tolist()}
             raise ValueError(
-                f"y mixes strings and other labels, such as {examples[True]!r} and"
-                f" {examples[False]!r}: there is no order to sort them in. Make every label a"
-                " string, or every label a number."
+                f"y mixes strings and other labels, such as {names[is_text.index(True)]!r} and"
+                f" {names[is_text.index(False)]!r}: there is no order to sort them in. Make every"
+                " label a string, or every label a number."
             )
-        if all(issubclass(t, Real | np.bool_) for t in types):
-            labels = np.array(labels.tolist())
-    if labels.size and labels.dtype.kind not in "biufU":
-        found = (
-            type(labels.tolist()[0]).__name__
-            if labels.dtype.kind == "O"
-            else f"dtype {labels.dtype}"
-        )
+        if not all(isinstance(name, Real | np.bool_) for name in names):
+            raise ValueError(_UNKNOWN_TYPE.format(type(names[0]).__name__))
+        classes = np.array(names)
+    if classes.size and classes.dtype.kind not in "biufU":
+        raise ValueError(_UNKNOWN_TYPE.format(f"dtype {classes.dtype}"))
+    if classes.dtype.kind == "f" and np.isinf(classes).any():
         raise ValueError(
-            f"Unknown label type: {found}. A label must be a string, a number or a boolean: "
-            "convert y first, for example with y.astype(str)."
+            f"Input y contains infinity or a value too large for {classes.dtype!r}. "
+            "Mark rows without a label by the marker `unlabeled` or by NaN."
         )
-    return labels
+    if classes.dtype.kind == "f" and (classes % 1 != 0).any():
+        check_classification_targets(classes[:2])  # which refuses a continuous target
+    return classes
+
+
+_UNKNOWN_TYPE = (
+    "Unknown label type: {}. A label must be a string, a number or a boolean: convert y first, for"
+    " example with y.astype(str)."
+)
 
 
 def _categories(y: Any) -> list[Any] | None:
@@ -327,38 +326,10 @@ def _categories(y: Any) -> list[Any] | None:
     return None if categories is None or not hasattr(y, "isna") else categories.tolist()
 
 
-def _index_classes(
-    labels: np.ndarray, categories: list[Any] | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Give the distinct labels, sorted or in the order of the categories, and their codes."""
-    if categories is not None or labels.dtype.kind in "OU":
-        # Hashing a million strings is many times faster than sorting them.
-        texts = labels.tolist()
-        distinct = set(texts)
-        ordered = (
-            sorted(distinct)
-            if categories is None
-            else [one for one in categories if one in distinct]
-        )
-        code_of = {text: code for code, text in enumerate(ordered)}
-        codes = np.fromiter(map(code_of.__getitem__, texts), dtype=np.intp, count=len(texts))
-        return np.array(list(code_of), dtype=labels.dtype), codes
-    if labels.dtype.kind == "f" and np.isinf(labels).any():
-        raise ValueError(
-            f"Input y contains infinity or a value too large for {labels.dtype!r}. "
-            "Mark rows without a label by the marker `unlabeled` or by NaN."
-        )
-    if labels.dtype.kind == "f" and labels.size:
-        # Refuses 0.5: a classifier can't fit a continuous target.
-        check_classification_targets(labels)
-    classes = np.unique(labels)
-    return classes, np.searchsorted(classes, labels).astype(np.intp, copy=False)
-
-
-def _check_classes(
-    classes: np.ndarray, codes: np.ndarray, *, marker: Any, n_unlabeled: int, fewest: int
-) -> None:
+def _check_classes(labels: Labels, *, marker: Any, fewest: int) -> None:
     """Refuse a target that no classifier can learn from, or that can be read in two ways."""
+    classes = labels.classes
+    n_unlabeled = len(labels.codes) - labels.n_labeled
     marked_by = "missing values" if marker is None else f"unlabeled={marker!r} or missing values"
     if len(classes) == 0:
         raise ValueError(
@@ -374,14 +345,12 @@ def _check_classes(
             else ""
         )
         raise ValueError(
-            f"y has labeled rows of only one class, {classes.tolist()[0]!r} ({len(codes)} with a"
-            f" label, {n_unlabeled} unlabeled by {marked_by}). Label at least one row of another"
-            f" class{remedy}."
+            f"y has labeled rows of only one class, {classes.tolist()[0]!r} ({labels.n_labeled}"
+            f" with a label, {n_unlabeled} unlabeled by {marked_by}). Label at least one row of"
+            f" another class{remedy}."
         )
-    # All that scikit-learn could say of codes is that they are too many; floats were checked before
-    # they were sorted.
-    if classes.dtype.kind != "f" and 2 * len(classes) > len(codes):
-        check_classification_targets(codes)
+    if 2 * len(classes) > labels.n_labeled:  # scikit-learn warns of so many classes
+        check_classification_targets(labels.codes[labels.is_labeled])
 
 
 def _check_no_class_reads_as_marker(classes: np.ndarray, marker: Any) -> None:
