@@ -8,6 +8,7 @@ costs         {class: cost of misclassifying it}, or a matrix (K, K): costs[y, k
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,6 @@ from semisvm.errors import counted
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
-LARGEST_BETA = 1e100
 
 
 def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
@@ -64,27 +63,28 @@ def check_scores_and_sign(scores: ArrayLike, sign: ArrayLike) -> tuple[Floats, B
     return vector, positive
 
 
+def check_number(value: Any, name: str, must: str, is_valid: Callable[[float], bool]) -> float:
+    """Return a number for which `is_valid` holds; `must` says that in words."""
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    if not is_number or isinstance(value, bool) or not is_valid(value):
+        raise ValueError(f"{name} must {must}, got {value!r}.")
+    return float(value)
+
+
 def check_target_rate(value: float | None, name: str) -> float | None:
     """Return a requested precision or recall: None, or a number in (0, 1]."""
-    if value is None:
-        return None
-    if not _is_number(value) or not 0.0 < value <= 1.0:
-        raise ValueError(f"{name} must lie in (0, 1], got {value!r}.")
-    return float(value)
+    return None if value is None else check_number(value, name, "lie in (0, 1]", is_rate)
+
+
+def is_rate(value: float) -> bool:
+    """Whether a number is in (0, 1]."""
+    return 0 < value <= 1
 
 
 def check_confidence(confidence: float) -> float:
     """Return a confidence in the open interval (0, 1)."""
-    if not _is_number(confidence) or not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
-    return float(confidence)
-
-
-def check_threshold(threshold: float) -> float:
-    """Return a threshold: any number, infinities included, but not NaN."""
-    if not _is_number(threshold) or math.isnan(threshold):
-        raise ValueError(f"threshold must be a number, got {threshold!r}.")
-    return float(threshold)
+    must = "lie strictly between 0 and 1"
+    return check_number(confidence, "confidence", must, lambda value: 0 < value < 1)
 
 
 def check_costs(costs: Any) -> tuple[float, float]:
@@ -181,36 +181,9 @@ def check_numbers(values: Any, name: str) -> np.ndarray:
         ) from None
 
 
-def check_max_cost(cost: float) -> float:
-    """Return the highest cost per row that is good enough: not negative and finite."""
-    if not _is_number(cost) or not 0 <= cost < math.inf:
-        raise ValueError(f"max_cost must be a number of 0 or more, got {cost!r}.")
-    return float(cost)
-
-
-def check_beta(beta: float) -> float:
-    """Return the weight of recall in F-beta: positive, and with a square that is finite."""
-    if not _is_number(beta) or not 0 < beta <= LARGEST_BETA:
-        raise ValueError(
-            f"beta must be a positive number of at most {LARGEST_BETA:g}, got {beta!r}."
-        )
-    return float(beta)
-
-
 def check_accept(accept: float | int) -> float | int:
     """Return a share of rows in (0, 1] as a float, or a number of rows, at least 1, as an int."""
-    if not _is_number(accept):
-        raise ValueError(
-            f"accept must be a share of rows in (0, 1] or a number of rows, got {accept!r}."
-        )
-    is_count = isinstance(accept, (int, np.integer))
-    if accept < 1 if is_count else not 0 < accept <= 1:
-        raise ValueError(
-            "accept must be a float in (0, 1] (a share) or an int of at least 1 (rows), got"
-            f" {accept!r}."
-        )
+    is_count = isinstance(accept, int | np.integer)
+    must = "be a share of rows, a float in (0, 1], or a number of rows, an int of at least 1"
+    check_number(accept, "accept", must, lambda value: value >= 1 if is_count else is_rate(value))
     return int(accept) if is_count else float(accept)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

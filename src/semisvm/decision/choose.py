@@ -29,7 +29,7 @@ from semisvm.decision.operating_point import (
     operating_point,
     show,
 )
-from semisvm.decision.target import Target, best_of, f_name
+from semisvm.decision.target import Target, best_of
 from semisvm.errors import counted
 
 
@@ -188,16 +188,9 @@ def _with_reason(
     point: OperatingPoint, subject: str = "No threshold gives", rest: str = "The nearest gives"
 ) -> OperatingPoint:
     """Add what is missing, and what there is instead."""
-    limits = [
-        ("precision", point.target.min_precision, point.precision),
-        ("recall", point.target.min_recall, point.recall),
-    ]
-    if point.target.min_f is not None:
-        limits.append((f_name(point.target.beta), point.target.min_f, point.f_score))
-    if point.target.max_cost is not None and point.cost is not None:
-        limits.append(("cost", point.target.max_cost, point.cost))
-    wanted = " and ".join(f"{name} {least:.3g}" for name, least, _ in limits if least is not None)
-    seen = " and ".join(f"{name} {show(value)}" for name, _, value in limits)
+    measures = [m for m in point.measures if m[0] in ("precision", "recall") or m[2] is not None]
+    wanted = " and ".join(f"{name} {least:.3g}" for name, _, least in measures if least is not None)
+    seen = " and ".join(f"{name} {show(value)}" for name, value, _ in measures)
     return replace(
         point, reason=f"{subject} {wanted} on these {point.counts.rows} labels. {rest} {seen}."
     )

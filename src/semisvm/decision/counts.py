@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from semisvm.decision.checks import Bools, Floats, check_scores_and_sign, check_threshold
+from semisvm.decision.checks import Bools, Floats, check_number, check_scores_and_sign
 
 
 class Counts(NamedTuple):
@@ -98,7 +98,7 @@ def count_at(scores: ArrayLike, sign: ArrayLike, threshold: float) -> Counts:
     Counts(tp=1, fp=1, fn=1, tn=0)
     """
     vector, positive = check_scores_and_sign(scores, sign)
-    accepted = vector > check_threshold(threshold)
+    accepted = vector > check_number(threshold, "threshold", "be a number", lambda t: t == t)
     return Counts(
         tp=int(np.count_nonzero(accepted & positive)),
         fp=int(np.count_nonzero(accepted & ~positive)),

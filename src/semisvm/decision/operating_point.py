@@ -246,20 +246,15 @@ class OperatingPoint:
         """
         if not self.reached:
             return "missed"
-        target = self.target
-        cost = self.cost
-        if not target.is_constrained:
+        if not self.target.is_constrained:
             return "chosen"
         if self.level.is_promise:
             return "certified"
-        least_and_low = [
-            (target.min_precision, self.precision.low),
-            (target.min_recall, self.recall.low),
-            (target.min_f, self.f_score.low),
-        ]
-        is_shown = all(least is None or low >= least for least, low in least_and_low)
-        is_cheap = target.max_cost is None or (cost is not None and cost.high <= target.max_cost)
-        return "reached" if is_shown and is_cheap else "unproven"
+        is_shown = all(
+            limit is None or (value.high <= limit if name == "cost" else value.low >= limit)
+            for name, value, limit in self.measures
+        )
+        return "reached" if is_shown else "unproven"
 
     @property
     def asked(self) -> str:
@@ -317,7 +312,7 @@ class OperatingPoint:
             f"{finding} ({self.level}, {counted(self._n_labels, 'label')}).",
             f"  {self._rule()}; {self.share_accepted:.1%} of the rows",
         ]
-        lines += [f"  {name:<9} {show(value)}" for name, value in self._measures()]
+        lines += [f"  {name:<9} {show(value)}" for name, value, _ in self.measures]
         if self.reason:
             lines.append(f"  {self.reason}")
         if self.reached or not self.level.is_promise:
@@ -335,18 +330,12 @@ class OperatingPoint:
 
     def _repr_html_(self) -> str:
         headline, rule, *rest = (line.strip() for line in self.summary().splitlines())
-        asked = {
-            "precision": self.target.min_precision,
-            "recall": self.target.min_recall,
-            f_name(self.target.beta): self.target.min_f,
-        }
-        measures = self._measures()
         lines = [
-            html.IntervalLine(name, *estimate, asked.get(name))
-            for name, estimate in measures
+            html.IntervalLine(name, *value, limit)
+            for name, value, limit in self.measures
             if name != "cost"
         ]
-        drawn = tuple(name for name, _ in measures if name != "cost")
+        drawn = tuple(line.name for line in lines)
         tone: html.Tone = "good" if self.status in ("certified", "reached") else ""
         return html.card(
             headline,
@@ -417,13 +406,20 @@ class OperatingPoint:
             )
         return f"accepts score > {self.threshold:.6g}"
 
-    def _measures(self) -> list[tuple[str, Estimate]]:
-        named = [
-            ("precision", self.precision),
-            ("recall", self.recall),
-            (f_name(self.target.beta), self.f_score),
+    @property
+    def measures(self) -> list[tuple[str, Estimate, float | None]]:
+        """The name, the value and the limit of each measure: the lowest rate that was asked for,
+        or the highest cost; None where there is none.
+        """
+        target = self.target
+        measured = [
+            ("precision", self.precision, target.min_precision),
+            ("recall", self.recall, target.min_recall),
+            (f_name(target.beta), self.f_score, target.min_f),
         ]
-        return named if self.cost is None else [*named, ("cost", self.cost)]
+        if self.cost is not None:
+            measured.append(("cost", self.cost, target.max_cost))
+        return measured
 
 
 def operating_point(
@@ -499,7 +495,7 @@ def judge_without_negatives(
     level = Evidence(level)
     target = target or Target()
     recall = estimate_rate(counts.accepted_positives, counts.positives, confidence)
-    lift = estimate_lift(*counts, confidence=confidence)
+    lift = estimate_lift(counts, confidence)
     if level.is_promise:
         low = float(
             binomial_interval(counts.accepted_positives, counts.positives, confidence, "lower")[0]

@@ -33,15 +33,15 @@ import numpy as np
 from semisvm.decision.binomial import estimate_rate, labels_needed
 from semisvm.decision.checks import (
     check_accept,
-    check_beta,
     check_costs,
-    check_max_cost,
+    check_number,
     check_target_rate,
 )
 from semisvm.decision.counts import Counts, expected_cost, f_score, precision, recall
 from semisvm.errors import counted
 
 OTHER_RATE = "other rate"
+LARGEST_BETA = 1e100  # its square is finite
 # with fewer, useful targets usually can't be certified (see the numbers in
 # docs/measured/certify.md)
 FEW_LABELS = 100
@@ -91,16 +91,20 @@ class Target:
     prefer: str | None = None
 
     def __post_init__(self) -> None:
-        plain = {
+        must_beta = f"be a positive number of at most {LARGEST_BETA:g}"
+        checked = {
             "min_precision": check_target_rate(self.min_precision, "min_precision"),
             "min_recall": check_target_rate(self.min_recall, "min_recall"),
-            "beta": check_beta(self.beta),
+            "beta": check_number(self.beta, "beta", must_beta, lambda b: 0 < b <= LARGEST_BETA),
             "costs": None if self.costs is None else check_costs(self.costs),
             "accept": None if self.accept is None else check_accept(self.accept),
             "min_f": check_target_rate(self.min_f, "min_f"),
-            "max_cost": None if self.max_cost is None else check_max_cost(self.max_cost),
         }
-        for name, value in plain.items():
+        if self.max_cost is not None:
+            checked["max_cost"] = check_number(
+                self.max_cost, "max_cost", "be a number of 0 or more", lambda c: 0 <= c < math.inf
+            )
+        for name, value in checked.items():
             object.__setattr__(self, name, value)
         if self.accept is not None and (self.is_constrained or self.costs is not None):
             raise ValueError(
@@ -162,13 +166,13 @@ class Target:
             One number per candidate, 0 where all constraints hold.
         """
         missing = np.zeros(np.shape(counts.tp))
-        for least, measured in ((self.min_precision, precision), (self.min_recall, recall)):
+        for least, measured in (
+            (self.min_precision, precision(counts)),
+            (self.min_recall, recall(counts)),
+            (self.min_f, f_score(counts, self.beta)),
+        ):
             if least is not None:
-                missing = missing + np.maximum(0, least - np.nan_to_num(measured(counts), nan=0.0))
-        if self.min_f is not None:
-            missing = missing + np.maximum(
-                0, self.min_f - np.nan_to_num(f_score(counts, self.beta), nan=0.0)
-            )
+                missing = missing + np.maximum(0, least - np.nan_to_num(measured, nan=0.0))
         if self.max_cost is not None and self.costs is not None:
             missing = missing + np.maximum(0, expected_cost(counts, self.costs) - self.max_cost)
         return missing
@@ -202,29 +206,19 @@ class Target:
                 else f"{self.accept:.1%} of rows"
             )
             return f"accept {what}"
-        parts = []
-        if self.min_precision is not None:
-            parts.append(f"precision at least {self.min_precision:.3g}")
-        if self.min_recall is not None:
-            parts.append(f"recall at least {self.min_recall:.3g}")
-        if self.min_f is not None:
-            parts.append(f"{f_name(self.beta)} at least {self.min_f:.3g}")
+        limits = {
+            "precision": self.min_precision,
+            "recall": self.min_recall,
+            f_name(self.beta): self.min_f,
+        }
+        parts = [f"{name} at least {least:.3g}" for name, least in limits.items() if least]
         if self.costs is not None:
             missed, accepted = self.costs
+            aim = "lowest expected cost"
             if self.max_cost is not None:
-                limit = f"cost at most {self.max_cost:.3g} per row"
-                return ", ".join(
-                    [
-                        *parts,
-                        (
-                            f"{limit} ({missed:g} per missed positive, {accepted:g} per accepted"
-                            " negative)"
-                        ),
-                    ]
-                )
+                aim = f"cost at most {self.max_cost:.3g} per row"
             parts.append(
-                f"lowest expected cost ({missed:g} per missed positive, {accepted:g} per accepted"
-                " negative)"
+                f"{aim} ({missed:g} per missed positive, {accepted:g} per accepted negative)"
             )
         elif not parts or (self.beta != 1 and self.min_f is None):
             parts.append(f"best {f_name(self.beta)}")

@@ -27,7 +27,7 @@ one it would be wrong most of the time, so no function here computes it.
 """
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,8 +68,6 @@ def rank_auc(positive: ArrayLike, unlabeled: ArrayLike) -> float:
     It is prior / 2 + (1 - prior) * (the AUC of positives against negatives), so it ranks scorers in
     the same order, whatever the prior.
 
-    Examples
-    --------
     >>> from semisvm.decision.without_negatives import rank_auc
     >>> rank_auc([3.0, 2.0], [1.0, 2.0, 0.0])
     0.9166666666666666
@@ -88,8 +86,6 @@ def bound_prior(positive: ArrayLike, unlabeled: ArrayLike, confidence: float = 0
 
     The bound is exact for rows that the scorer has not seen. At least 10 positives are needed.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from semisvm.decision.without_negatives import bound_prior
     >>> unlabeled = np.concatenate([np.linspace(-1, 0, 800), np.linspace(0.005, 1, 200)])
@@ -124,27 +120,40 @@ def bound_lift(
     accepted_unlabeled: int,
     unlabeled: int,
     confidence: float = 0.9,
+    side: Literal["lower", "upper"] = "lower",
 ) -> float:
-    """Return a lower bound on the lift of one threshold: the accepted rows hold at least so many
-    times the positives of as many random rows.
+    """Return a bound on the lift of one threshold: the accepted rows hold at least, or at most, so
+    many times the positives of as many random rows.
 
     It is exact for rows that neither the scorer nor the choice of the threshold has seen. The
     threshold may be the k-th highest score of the positives, if k was fixed beforehand.
 
-    Examples
-    --------
     >>> from semisvm.decision.without_negatives import bound_lift
     >>> round(bound_lift(86, 100, 400, 3000), 4)
     5.4549
     """
     risk = 1 - check_confidence(confidence)
-    recall = binomial_interval(accepted_positives, positives, 1 - SHARE_OF_RECALL * risk, "lower")[
-        0
-    ]
-    share = binomial_interval(
-        accepted_unlabeled, unlabeled, 1 - (1 - SHARE_OF_RECALL) * risk, "upper"
-    )[1]
-    return float(recall / share)
+    of_recall = 1 - SHARE_OF_RECALL * risk
+    of_share = 1 - (1 - SHARE_OF_RECALL) * risk
+    if side == "lower":
+        recall = binomial_interval(accepted_positives, positives, of_recall, "lower")[0]
+        share = binomial_interval(accepted_unlabeled, unlabeled, of_share, "upper")[1]
+    else:
+        recall = binomial_interval(accepted_positives, positives, of_recall, "upper")[1]
+        share = binomial_interval(accepted_unlabeled, unlabeled, of_share, "lower")[0]
+    return float(recall / share) if share else math.inf
+
+
+def estimate_lift(counts: AcceptedCounts, confidence: float) -> Estimate:
+    """Return recall over the share of unlabeled rows accepted, with its two-sided interval; NaN
+    if none is accepted.
+    """
+    each = (1 + check_confidence(confidence)) / 2
+    value = math.nan
+    if counts.accepted_unlabeled:
+        recall = counts.accepted_positives / counts.positives
+        value = recall / (counts.accepted_unlabeled / counts.unlabeled)
+    return Estimate(value, bound_lift(*counts, each), bound_lift(*counts, each, "upper"))
 
 
 def certify_recall(positive: ArrayLike, min_recall: float, confidence: float = 0.9) -> float | None:
@@ -155,8 +164,6 @@ def certify_recall(positive: ArrayLike, min_recall: float, confidence: float = 0
     proves the recall. All lower thresholds keep the promise too. The positives were used for
     nothing else.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from semisvm.decision.without_negatives import certify_recall
     >>> scores = np.arange(50.0)
@@ -167,8 +174,10 @@ def certify_recall(positive: ArrayLike, min_recall: float, confidence: float = 0
     """
     scores = np.sort(check_scores(positive, "positive"))
     check_target_rate(min_recall, "min_recall")
-    needed = _fewest_accepted(len(scores), min_recall, 1 - check_confidence(confidence))
-    return None if needed > len(scores) else _just_below(scores, len(scores) - needed)
+    needed = int(fewest_that_pass(len(scores), min_recall, 1 - check_confidence(confidence)))
+    if min_recall == 1 or needed > len(scores):
+        return None
+    return _just_below(scores, len(scores) - needed)
 
 
 def _just_below(ordered: np.ndarray, place: int) -> float:
@@ -185,18 +194,10 @@ def _just_below(ordered: np.ndarray, place: int) -> float:
     return min(below, float(np.nextafter(score, -math.inf)))
 
 
-def _fewest_accepted(n: int, min_recall: float, risk: float) -> int:
-    if min_recall >= 1:
-        return n + 1
-    return int(fewest_that_pass(n, min_recall, risk))
-
-
 def reach_recall(positive: ArrayLike, min_recall: float) -> float:
     """Return the highest threshold that accepts at least this share of the given positives; no
     promise.
 
-    Examples
-    --------
     >>> from semisvm.decision.without_negatives import reach_recall
     >>> round(reach_recall([1.0, 2.0, 3.0, 4.0], 0.75), 3)
     2.0
@@ -212,8 +213,6 @@ def accept_best(unlabeled: ArrayLike, accept: float | int) -> float:
     """Return the threshold that accepts a number (int) or a share (float) of unlabeled rows, the
     highest scores; rows with the score of the last one are accepted with it.
 
-    Examples
-    --------
     >>> from semisvm.decision.without_negatives import accept_best
     >>> round(accept_best([1.0, 2.0, 3.0, 4.0], 0.5), 3)
     3.0
@@ -238,8 +237,6 @@ def choose_without_negatives(
     little, one too low may accept almost nothing. Without one, r - a = (1 - prior) (recall - false
     positive rate) is largest where balanced accuracy is, whatever the prior.
 
-    Examples
-    --------
     >>> from semisvm.decision.without_negatives import choose_without_negatives
     >>> choose_without_negatives([3.0, 4.0, 5.0], [0.0, 1.0, 2.0, 3.0, 4.0], prior=0.4)
     2.0
@@ -252,32 +249,3 @@ def choose_without_negatives(
     accepted = 1 - np.searchsorted(unlabeled, threshold, side="right") / len(unlabeled)
     gain = recall - accepted if prior is None else 2 * prior * recall / (prior + accepted)
     return float(threshold[np.argmax(gain)])
-
-
-def estimate_lift(
-    accepted_positives: int,
-    positives: int,
-    accepted_unlabeled: int,
-    unlabeled: int,
-    confidence: float,
-) -> Estimate:
-    """Return recall over the share of unlabeled rows accepted, with its two-sided interval; NaN
-    if none is accepted.
-    """
-    counts = (accepted_positives, positives, accepted_unlabeled, unlabeled)
-    each = (1 + check_confidence(confidence)) / 2
-    risk = 1 - each
-    recall = binomial_interval(accepted_positives, positives, 1 - SHARE_OF_RECALL * risk, "upper")[
-        1
-    ]
-    share = binomial_interval(
-        accepted_unlabeled, unlabeled, 1 - (1 - SHARE_OF_RECALL) * risk, "lower"
-    )[0]
-    value = (
-        accepted_positives / positives / (accepted_unlabeled / unlabeled)
-        if accepted_unlabeled
-        else math.nan
-    )
-    return Estimate(
-        value, bound_lift(*counts, confidence=each), float(recall / share) if share else math.inf
-    )

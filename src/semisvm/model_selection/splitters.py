@@ -91,20 +91,35 @@ class _Splitter(BaseCrossValidator):
 class _SemiSupervisedSplitter(_Splitter):
     """Split the labeled rows by `_labeled_splitter()`; unlabeled rows train."""
 
+    stratify: bool
+
     @abstractmethod
     def _labeled_splitter(self) -> Any:
         """Return the scikit-learn splitter that splits the labeled rows."""
 
-    @abstractmethod
-    def _check_enough_labels(self, labels: Labels, labeled_groups: np.ndarray | None) -> None:
-        """Refuse, with numbers and a remedy, a target that can't be split this way."""
+    @property
+    def _fewest_labels(self) -> int:
+        """Of every class, where the classes keep their proportions."""
+        return self.n_splits
 
     def _folds(self, labels: Labels, groups: Any) -> Iterator[TrainTest]:
         labeled_rows = np.flatnonzero(labels.is_labeled)
         codes = labels.codes[labeled_rows]
         groups = self._read_groups(groups, n_rows=len(labels.codes))
         labeled_groups = None if groups is None else groups[labeled_rows]
-        self._check_enough_labels(labels, labeled_groups)
+        name, fewest = labels.rarest
+        if self.stratify and fewest < self._fewest_labels:
+            raise ValueError(
+                f"{type(self).__name__} with n_splits={self.n_splits} needs at least"
+                f" {self._fewest_labels} labeled rows of every class, but class {name!r} has"
+                f" {fewest}. Use fewer splits, label more rows, or pass stratify=False."
+            )
+        n_groups = self.n_splits if labeled_groups is None else len(np.unique(labeled_groups))
+        if n_groups < self.n_splits:
+            raise ValueError(
+                f"n_splits={self.n_splits} needs as many groups with a labeled row, but there are"
+                f" {n_groups}. Use fewer splits."
+            )
         folds = self._labeled_splitter().split(codes, codes, labeled_groups)
         for fold, (train, test) in enumerate(folds):
             self._check_fold(fold, codes[train], codes[test])
@@ -129,16 +144,6 @@ class _SemiSupervisedSplitter(_Splitter):
             raise ValueError(
                 f"{name} would train on one class only. Stratify, shuffle, or label more rows."
             )
-
-
-def _check_rarest_class(labels: Labels, n_needed: int, why: str) -> None:
-    name, fewest = labels.rarest
-    if fewest < n_needed:
-        raise ValueError(
-            f"{why} needs at least {n_needed} labeled rows of every class, but class "
-            f"{name!r} has {fewest}. Use fewer splits, label more rows, "
-            "or pass stratify=False."
-        )
 
 
 class SemiSupervisedKFold(_SemiSupervisedSplitter):
@@ -195,15 +200,6 @@ class SemiSupervisedKFold(_SemiSupervisedSplitter):
     def _labeled_splitter(self) -> Any:
         splitter = StratifiedKFold if self.stratify else KFold
         return splitter(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
-
-    def _check_enough_labels(self, labels: Labels, labeled_groups: np.ndarray | None) -> None:
-        if self.stratify:
-            _check_rarest_class(labels, self.n_splits, f"n_splits={self.n_splits}")
-        elif self.n_splits > labels.n_labeled:
-            raise ValueError(
-                f"n_splits={self.n_splits} needs as many labeled rows, but y has"
-                f" {labels.n_labeled}. Use fewer splits, or label more rows."
-            )
 
 
 class SemiSupervisedGroupKFold(SemiSupervisedKFold):
@@ -265,15 +261,6 @@ class SemiSupervisedGroupKFold(SemiSupervisedKFold):
             )
         return np.unique(groups, return_inverse=True)[1].ravel()
 
-    def _check_enough_labels(self, labels: Labels, labeled_groups: np.ndarray | None) -> None:
-        super()._check_enough_labels(labels, labeled_groups)
-        n_groups = 0 if labeled_groups is None else len(np.unique(labeled_groups))
-        if self.n_splits > n_groups:
-            raise ValueError(
-                f"n_splits={self.n_splits} needs as many groups with a labeled row, but there are "
-                f"{n_groups}. Use fewer splits."
-            )
-
 
 class SemiSupervisedShuffleSplit(_SemiSupervisedSplitter):
     """Random splits of the labeled rows; every unlabeled row is in every training part.
@@ -329,14 +316,12 @@ class SemiSupervisedShuffleSplit(_SemiSupervisedSplitter):
         self.stratify = stratify
         self.unlabeled = unlabeled
 
+    _fewest_labels = 2  # type: ignore[assignment]
+
     def _labeled_splitter(self) -> Any:
         sizes = {"test_size": self.test_size, "train_size": self.train_size}
         splitter = StratifiedShuffleSplit if self.stratify else ShuffleSplit
         return splitter(self.n_splits, **sizes, random_state=self.random_state)
-
-    def _check_enough_labels(self, labels: Labels, labeled_groups: np.ndarray | None) -> None:
-        if self.stratify:
-            _check_rarest_class(labels, 2, "A stratified split")
 
 
 class PositiveUnlabeledKFold(_Splitter):
