@@ -83,10 +83,7 @@ def make_audit(
     point           that of the final model; None if it does not use the unlabeled rows
     level           where the supervised scores come from
 
-    Examples
-    --------
     >>> from semisvm.decision import Target, measure
-    >>> from semisvm.decision.audit import make_audit
     >>> scores, sign = [2.0, 1.0, -1.0, -2.0], [1, 1, 1, -1]
     >>> point = measure([3.0, 2.0, 1.0, -2.0], sign)
     >>> for step, found in make_audit(Target(), scores, sign, point, "empirical").items():

@@ -141,10 +141,7 @@ def estimate_f(counts: Counts, beta: float = 1.0, confidence: float = 0.9) -> Es
     """Return F-beta with its interval; NaN in [0, 1] where there are no positives and no row is
     accepted.
 
-    Examples
-    --------
     >>> from semisvm.decision import Counts
-    >>> from semisvm.decision.binomial import estimate_f
     >>> value, low, high = estimate_f(Counts(tp=8, fp=2, fn=2, tn=8))
     >>> round(value, 3), round(low, 3), round(high, 3)
     (0.8, 0.562, 0.935)
@@ -165,10 +162,7 @@ def estimate_cost(counts: Counts, costs: tuple[float, float], confidence: float 
     """Return the expected cost per row with its interval; `costs` are those of a missed positive
     and of an accepted negative.
 
-    Examples
-    --------
     >>> from semisvm.decision import Counts
-    >>> from semisvm.decision.binomial import estimate_cost
     >>> value, low, high = estimate_cost(Counts(tp=8, fp=2, fn=2, tn=8), costs=(5, 1))
     >>> round(value, 3), round(low, 3), round(high, 3)
     (0.6, 0.074, 1.902)

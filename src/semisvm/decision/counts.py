@@ -93,7 +93,6 @@ class Curve(NamedTuple):
 def count_at(scores: ArrayLike, sign: ArrayLike, threshold: float) -> Counts:
     """Count at one threshold, which may be infinite; rows with a higher score are accepted.
 
-    >>> from semisvm.decision.counts import count_at
     >>> count_at([3.0, 2.0, 1.0], [1, -1, 1], 1.5)
     Counts(tp=1, fp=1, fn=1, tn=0)
     """
@@ -110,7 +109,6 @@ def count_at(scores: ArrayLike, sign: ArrayLike, threshold: float) -> Counts:
 def count_all(scores: ArrayLike, sign: ArrayLike) -> Curve:
     """Count at every threshold that makes a difference.
 
-    >>> from semisvm.decision.counts import count_all
     >>> curve = count_all([3.0, 2.0, 1.0], [1, -1, 1])
     >>> curve.thresholds.tolist(), curve.counts.tp.tolist()
     ([inf, 2.5, 1.5, -inf], [0, 1, 1, 2])

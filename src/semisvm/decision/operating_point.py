@@ -480,10 +480,7 @@ def judge_without_negatives(
     prior           between which numbers the prior lies, as the user says
     prior_estimate, prior_bound   from `bound_prior`
 
-    Examples
-    --------
     >>> from semisvm.decision import Target
-    >>> from semisvm.decision.operating_point import judge_without_negatives
     >>> from semisvm.decision.without_negatives import AcceptedCounts
     >>> counts = AcceptedCounts(86, 100, 400, 3000)
     >>> point = judge_without_negatives(0.3, counts, Target(min_recall=0.8), level="certified")

@@ -108,7 +108,7 @@ class Target:
             object.__setattr__(self, name, value)
         if self.accept is not None and (self.is_constrained or self.costs is not None):
             raise ValueError(
-                "accept alone fixes the threshold: leave out min_precision, min_recall and costs."
+                "accept alone fixes the threshold: pass neither a minimum nor costs beside it."
             )
         if self.prefer not in (None, OTHER_RATE):
             raise ValueError(f"prefer must be None or {OTHER_RATE!r}, got {self.prefer!r}.")
@@ -229,11 +229,8 @@ def best_of(counts: Counts, target: Target) -> tuple[int, bool]:
     """Return the place of the best of several candidates, the first of equals, and whether it meets
     the constraints.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from semisvm.decision import Counts, Target
-    >>> from semisvm.decision.target import best_of
     >>> two = Counts(*np.array([[8, 6], [2, 0], [2, 4], [8, 10]]))  # tp, fp, fn, tn
     >>> best_of(two, Target())
     (0, True)

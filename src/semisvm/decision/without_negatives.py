@@ -68,7 +68,6 @@ def rank_auc(positive: ArrayLike, unlabeled: ArrayLike) -> float:
     It is prior / 2 + (1 - prior) * (the AUC of positives against negatives), so it ranks scorers in
     the same order, whatever the prior.
 
-    >>> from semisvm.decision.without_negatives import rank_auc
     >>> rank_auc([3.0, 2.0], [1.0, 2.0, 0.0])
     0.9166666666666666
     """
@@ -87,7 +86,6 @@ def bound_prior(positive: ArrayLike, unlabeled: ArrayLike, confidence: float = 0
     The bound is exact for rows that the scorer has not seen. At least 10 positives are needed.
 
     >>> import numpy as np
-    >>> from semisvm.decision.without_negatives import bound_prior
     >>> unlabeled = np.concatenate([np.linspace(-1, 0, 800), np.linspace(0.005, 1, 200)])
     >>> estimate, bound = bound_prior(np.linspace(0.01, 1, 100), unlabeled)
     >>> round(estimate, 3), round(bound, 3)
@@ -128,7 +126,6 @@ def bound_lift(
     It is exact for rows that neither the scorer nor the choice of the threshold has seen. The
     threshold may be the k-th highest score of the positives, if k was fixed beforehand.
 
-    >>> from semisvm.decision.without_negatives import bound_lift
     >>> round(bound_lift(86, 100, 400, 3000), 4)
     5.4549
     """
@@ -165,7 +162,6 @@ def certify_recall(positive: ArrayLike, min_recall: float, confidence: float = 0
     nothing else.
 
     >>> import numpy as np
-    >>> from semisvm.decision.without_negatives import certify_recall
     >>> scores = np.arange(50.0)
     >>> int((scores > certify_recall(scores, 0.8)).sum())
     45
@@ -198,7 +194,6 @@ def reach_recall(positive: ArrayLike, min_recall: float) -> float:
     """Return the highest threshold that accepts at least this share of the given positives; no
     promise.
 
-    >>> from semisvm.decision.without_negatives import reach_recall
     >>> round(reach_recall([1.0, 2.0, 3.0, 4.0], 0.75), 3)
     2.0
     """
@@ -213,7 +208,6 @@ def accept_best(unlabeled: ArrayLike, accept: float | int) -> float:
     """Return the threshold that accepts a number (int) or a share (float) of unlabeled rows, the
     highest scores; rows with the score of the last one are accepted with it.
 
-    >>> from semisvm.decision.without_negatives import accept_best
     >>> round(accept_best([1.0, 2.0, 3.0, 4.0], 0.5), 3)
     3.0
     """
@@ -237,7 +231,6 @@ def choose_without_negatives(
     little, one too low may accept almost nothing. Without one, r - a = (1 - prior) (recall - false
     positive rate) is largest where balanced accuracy is, whatever the prior.
 
-    >>> from semisvm.decision.without_negatives import choose_without_negatives
     >>> choose_without_negatives([3.0, 4.0, 5.0], [0.0, 1.0, 2.0, 3.0, 4.0], prior=0.4)
     2.0
     """

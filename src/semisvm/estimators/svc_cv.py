@@ -326,9 +326,14 @@ class SVCCV(SupervisedSVC):
                 if search.ended is not None:
                     break
         self._choose(best, search.ended)
-        scores = self._calibrate(labeled, folds, decisions_of_best)
-        self.out_of_fold_scores_ = np.full((problem.n_rows, *scores.shape[1:]), np.nan)
-        self.out_of_fold_scores_[is_labeled] = scores
+        tested = np.concatenate([fold.test for fold in folds])
+        values = np.concatenate(decisions_of_best)
+        self._sigmoids = None
+        if self.probability:
+            sigmoids = fit_sigmoids(values, labeled.labels.take(tested), labeled.weight[tested])
+            self._sigmoids = sigmoids
+        self.out_of_fold_scores_ = np.full((problem.n_rows, *values.shape[1:]), np.nan)
+        self.out_of_fold_scores_[np.flatnonzero(is_labeled)[tested]] = values
         kernel = replace(problem.kernel, gamma=self.gamma)
         return replace(problem, kernel=kernel, progress=Progress())  # callbacks saw the search
 
@@ -355,19 +360,6 @@ class SVCCV(SupervisedSVC):
                 )
             )
 
-    def _calibrate(
-        self, labeled: TrainingProblem, folds: Sequence[Fold], decisions: Sequence[np.ndarray]
-    ) -> np.ndarray:
-        """Decision values of held-out rows; with `probability`, fit sigmoids to them."""
-        rows = np.concatenate([fold.test for fold in folds])
-        values = np.concatenate(decisions)
-        self._sigmoids = None
-        if self.probability:
-            self._sigmoids = fit_sigmoids(values, labeled.labels.take(rows), labeled.weight[rows])
-        scores = np.full((labeled.n_rows, *values.shape[1:]), np.nan)
-        scores[rows] = values
-        return scores
-
     def _read_gammas(self, labeled: TrainingProblem) -> list[Any]:
         kernel = labeled.kernel.kernel
         if kernel not in WITH_GAMMA:
@@ -378,15 +370,16 @@ class SVCCV(SupervisedSVC):
             scale = labeled.formula("scale").gamma
             return [scale * factor for factor in GAMMA_FACTORS]
         gammas = list(self.gammas)
-        for gamma in gammas:
-            is_number = isinstance(gamma, Real) and not isinstance(gamma, bool)
-            if gamma not in ("scale", "auto") and not (is_number and 0 < gamma < math.inf):
-                raise ValueError(
-                    "gammas must hold positive numbers, 'scale' or 'auto', and at least one; got"
-                    f" {gamma!r}."
-                )
-        if not gammas:
-            raise ValueError("gammas is empty: give at least one value.")
+        are_usable = [
+            gamma in ("scale", "auto")
+            or (isinstance(gamma, Real) and not isinstance(gamma, bool) and 0 < gamma < math.inf)
+            for gamma in gammas
+        ]
+        if not gammas or not all(are_usable):
+            raise ValueError(
+                "gammas must hold positive numbers, 'scale' or 'auto', and at least one; got"
+                f" {self.gammas!r}."
+            )
         return gammas
 
     def _folds(self, labeled: TrainingProblem) -> list[Fold]:
@@ -409,15 +402,10 @@ class SVCCV(SupervisedSVC):
     ) -> Fold:
         labels = labeled.labels
         codes = labels.codes[train]
-        missing = sorted(set(range(labels.n_classes)) - set(codes.tolist()))
-        if missing or len(test) == 0:
-            problem = (
-                f"trains on no row of class {labels.classes[missing].tolist()[0]!r}"
-                if missing
-                else "tests no labeled row"
-            )
+        if len(np.unique(codes)) < labels.n_classes or len(test) == 0:
             raise ValueError(
-                f"Fold {number} {problem}: use fewer folds, stratify them, or label more rows."
+                f"Fold {number} does not train on every class, or tests no labeled row: use fewer"
+                " folds, stratify them, or label more rows."
             )
         price = labeled.costs.price(labels.codes)
         if isinstance(self.class_weight, str):  # "balanced" in the rows that train
@@ -450,9 +438,8 @@ class _Judge:
         labels = labeled.labels
         has_weights = not (labeled.weight == 1).all()
         is_ranking_of_many = scoring == "roc_auc" and labels.n_classes > 2
-        self.of_codes = None
-        if isinstance(scoring, str) and not has_weights and not is_ranking_of_many:
-            self.of_codes = _SCORERS_OF_CODES.get(scoring)
+        is_plain = isinstance(scoring, str) and not has_weights and not is_ranking_of_many
+        self.of_codes = _SCORERS_OF_CODES.get(scoring) if is_plain else None
         self.scorer = get_scorer(scoring)
         self.classes = labels.classes
         self.codes = [labels.codes[fold.test] for fold in folds]

@@ -5,6 +5,7 @@ positives among the unlabeled rows stays out of its training: a prior set too lo
 serves the threshold and the report alone (`threshold`).
 """
 
+import math
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -15,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
 from semisvm.columns.arrays import looks_like_a_table
+from semisvm.decision import Target
 from semisvm.estimators.base import BaseSVC, Kernel
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
 from semisvm.estimators.equal_rows import arrange_repeated
@@ -26,7 +28,6 @@ from semisvm.estimators.positive_unlabeled.search import (
     weights_to_try,
 )
 from semisvm.estimators.positive_unlabeled.threshold import (
-    PuRequest,
     hold_out,
     read_positives,
     read_prior,
@@ -328,14 +329,15 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         return coef if self.scale_ is None else coef / self.scale_
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
-        request = self._request()
+        prior = read_prior(self.prior)
+        target = Target(min_recall=self.min_recall, accept=self.accept)
         rows, problem = arrange_repeated(problem)
         sign = problem.labels.sign(1)
         weights = weights_to_try(self.positive_weight, self.loss)
         loss = self.loss
         has_unlabeled = bool((sign == 0).any())
         if not has_unlabeled:  # the ordinary machine of positives and negatives
-            _refuse_without_unlabeled(problem, request)
+            self._refuse_without_unlabeled(problem)
             weights = (1.0,)
             loss = "hinge"
         rng = check_random_state(self.random_state)
@@ -355,42 +357,35 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         self.prior_ = self.prior_bound_ = np.nan
         self.threshold_ = np.zeros(1)
         self.operating_points_ = {}
-        warnings: tuple[Warning, ...] = ()
+        warnings: list[Warning] = []
         if has_unlabeled:
-            decision = settle_threshold(request, search, fits[0].scores, sign, held)
-            warnings = decision.warnings
-            self.prior_ = decision.prior
-            self.prior_bound_ = decision.prior_bound
-            self.threshold_ = np.array([decision.point.threshold])
-            self.operating_points_ = {problem.labels.classes.tolist()[1]: decision.point}
-        per_row = {"out_of_fold_scores_": search.mean_scores(len(sign)) - self.threshold_}
-        return MethodFit(fits, formula, "ovr", rows=rows, per_row=per_row, warnings=warnings)
-
-    def _request(self) -> PuRequest:
-        if self.min_recall is not None and self.accept is not None:
-            raise ValueError(
-                "min_recall and accept were both given: each sets the threshold, so pass one of"
-                " them."
+            point, warnings = settle_threshold(
+                target, prior, self.confidence, search, fits[0].scores, sign, held
             )
-        accept = int(self.accept) if isinstance(self.accept, Integral) else self.accept
-        return PuRequest(read_prior(self.prior), self.min_recall, accept, self.confidence)
+            known = point.positive_unlabeled
+            assert known is not None
+            self.prior_ = known.prior_estimate if prior is None else math.sqrt(math.prod(prior))
+            self.prior_bound_ = known.prior_bound
+            self.threshold_ = np.array([point.threshold])
+            self.operating_points_ = {problem.labels.classes.tolist()[1]: point}
+        per_row = {"out_of_fold_scores_": search.mean_scores(len(sign)) - self.threshold_}
+        return MethodFit(fits, formula, "ovr", rows=rows, per_row=per_row, warnings=tuple(warnings))
+
+    def _refuse_without_unlabeled(self, problem: TrainingProblem) -> None:
+        """Without unlabeled rows there must be negatives, and nothing that only they can tell."""
+        if not (problem.labels.codes == 0).any():
+            raise ValueError(
+                f"y has labels of one class, {problem.labels.classes.tolist()[1]!r}, and no"
+                " unlabeled row to compare it with. Add unlabeled rows; to describe one class"
+                " alone use sklearn.svm.OneClassSVM."
+            )
+        if (self.min_recall, self.accept, self.confidence) != (None, None, None):
+            raise ValueError(
+                "min_recall, accept and confidence need unlabeled rows, and y has none. Where all"
+                " rows are labeled, use PreferenceSVC."
+            )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def _refuse_without_unlabeled(problem: TrainingProblem, request: PuRequest) -> None:
-    """Without unlabeled rows there must be negatives, and nothing that only such rows can tell."""
-    if not (problem.labels.codes == 0).any():
-        raise ValueError(
-            f"y has labels of one class, {problem.labels.classes.tolist()[1]!r}, and no"
-            " unlabeled row to compare it with. Add unlabeled rows; to describe one class"
-            " alone use sklearn.svm.OneClassSVM."
-        )
-    if (request.min_recall, request.accept, request.confidence) != (None, None, None):
-        raise ValueError(
-            "min_recall, accept and confidence need unlabeled rows, and y has none. Where all"
-            " rows are labeled, use PreferenceSVC."
-        )

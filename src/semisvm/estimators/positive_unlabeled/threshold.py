@@ -120,26 +120,6 @@ RAISED_PRIOR = 1.6
 
 
 @dataclass(frozen=True)
-class PuRequest:
-    """What the user asked for; `prior` is (low, high), or None where it is to be estimated."""
-
-    prior: tuple[float, float] | None
-    min_recall: float | None
-    accept: float | int | None
-    confidence: float | None
-
-
-@dataclass(frozen=True)
-class PuDecision:
-    """The operating point, and what is known of the prior: NaN where nothing is."""
-
-    point: OperatingPoint
-    prior: float
-    prior_bound: float
-    warnings: tuple[Warning, ...]
-
-
-@dataclass(frozen=True)
 class SampleScores:
     """Scores of positives and of unlabeled rows by one scorer, in each of several draws of folds.
 
@@ -208,10 +188,21 @@ def hold_out(sign: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
 
 
 def settle_threshold(
-    request: PuRequest, search: WeightSearch, final: np.ndarray, sign: np.ndarray, held: np.ndarray
-) -> PuDecision:
-    """Choose the threshold and say what is known about it; `final` are the scores of all rows by
-    the final machine.
+    target: Target,
+    prior: tuple[float, float] | None,
+    confidence: float | None,
+    search: WeightSearch,
+    final: np.ndarray,
+    sign: np.ndarray,
+    held: np.ndarray,
+) -> tuple[OperatingPoint, list[Warning]]:
+    """Choose the threshold and say what is known about it.
+
+    target       a recall, a number or share of rows, or the largest F1
+    prior        (low, high), or None where it is to be estimated
+    confidence   of a certificate, or None
+    final        (n,) the scores of all rows by the final machine
+    held         (n,) mask: rows that serve the certificate alone
     """
     best = search.best
     is_cross_fitted = best is not None and not np.isnan(best.pu_auc)
@@ -226,56 +217,70 @@ def settle_threshold(
             shown = _bound_over_scorers(search, sign, ~held)
             estimate = _clip(shown.estimate, seen)
             bound = shown.bound
-    confidence = request.confidence or USUAL_CONFIDENCE
     aside = None
-    if request.confidence is not None:
+    if confidence is not None:
         level = Evidence.CERTIFIED
         aside = SampleScores.of(final, sign, held)
         bound = aside.bound_prior(confidence)[0].bound if aside.can_bound_prior else math.nan
-
-    threshold, reached, reason = _choose(request, seen, aside, shown)
+    if target.min_recall is None:
+        threshold, reason = _choose(target, prior, seen, shown)
+        reached = True
+    else:
+        threshold, reason = _choose_for_recall(target.min_recall, confidence, seen, aside)
+        reached = not reason
     counts = (aside or seen).count(threshold)
-    if isinstance(request.accept, int) and aside is None:
+    if isinstance(target.accept, int) and aside is None:
         # Judged by out-of-fold scores as above, but cut where exactly so many rows of the pool are
         # accepted.
-        threshold = accept_best(final[sign == 0], request.accept)
+        threshold = accept_best(final[sign == 0], target.accept)
     point = judge_without_negatives(
         threshold,
         counts,
-        Target(min_recall=request.min_recall, accept=request.accept),
+        target,
         level=level,
-        confidence=confidence,
-        prior=request.prior,
+        confidence=confidence or USUAL_CONFIDENCE,
+        prior=prior,
         prior_estimate=estimate,
         prior_bound=bound,
         reached=reached,
         reason=reason,
     )
-    prior = estimate if request.prior is None else math.sqrt(math.prod(request.prior))
-    warnings = _warnings(request, best.pu_auc if best else math.nan, seen, bound)
-    return PuDecision(point, prior, bound, tuple(warnings))
+    return point, _warnings(prior, best.pu_auc if best else math.nan, seen, bound)
+
+
+def _choose_for_recall(
+    min_recall: float, confidence: float | None, seen: SampleScores, aside: SampleScores | None
+) -> tuple[float, str]:
+    """The threshold, and why it does not give the recall."""
+    if aside is None or confidence is None:
+        return reach_recall(seen.positive, min_recall), ""
+    threshold = certify_recall(aside.positive, min_recall, confidence)
+    if threshold is not None:
+        return threshold, ""
+    needed = labels_needed(min_recall, confidence=confidence)
+    n = aside.n_positive
+    reason = f"No number of positives can prove a recall of {min_recall:g}: ask for less."
+    if needed is not None:
+        more = counted(math.ceil((needed - n) / HELD_OUT_POSITIVES), "more positive")
+        reason = (
+            f"To certify this recall at {confidence:.0%}, at least {counted(needed, 'positive')}"
+            f" must be held out, and {n} are: label {more}, or ask for less."
+        )
+    return reach_recall(seen.positive, min_recall), reason
 
 
 def _choose(
-    request: PuRequest, seen: SampleScores, aside: SampleScores | None, shown: PriorBound | None
-) -> tuple[float, bool, str]:
-    """The threshold, whether it gives what was asked for, and why not."""
-    if request.min_recall is not None:
-        threshold = None
-        if aside is not None and request.confidence is not None:
-            threshold = certify_recall(aside.positive, request.min_recall, request.confidence)
-            if threshold is not None:
-                return threshold, True, ""
-        reason = "" if aside is None else _too_few(request, aside.n_positive)
-        return reach_recall(seen.positive, request.min_recall), aside is None, reason
-    if request.accept is not None:
-        share = request.accept
+    target: Target, given: tuple[float, float] | None, seen: SampleScores, shown: PriorBound | None
+) -> tuple[float, str]:
+    """The threshold where no recall is asked for, and what it lacks."""
+    if target.accept is not None:
+        share = target.accept
         if isinstance(share, int):
             share = min(1.0, share / seen.n_unlabeled)
-        return accept_best(seen.unlabeled, float(share)), True, ""
+        return accept_best(seen.unlabeled, float(share)), ""
     at = most = highest = math.inf
-    if request.prior is not None:
-        prior = math.sqrt(math.prod(request.prior))
+    if given is not None:
+        prior = math.sqrt(math.prod(given))
         at = RAISED_PRIOR * prior
         most = MOST_PRIORS * prior
         highest = accept_best(seen.unlabeled, prior)
@@ -285,13 +290,13 @@ def _choose(
     if at < math.inf:
         at = min(at, LARGEST_PRIOR)
         best_f1 = choose_without_negatives(seen.positive, seen.unlabeled, at)
-        return min(best_f1, highest), True, ""
+        return min(best_f1, highest), ""
     reason = (
         f"The prior can't be estimated from {counted(seen.n_positive, 'labeled positive')}, so this"
         f" is the threshold of the largest balanced accuracy. With {FEWEST_FOR_A_PRIOR} positives,"
         " or a prior, F1 can be estimated."
     )
-    return choose_without_negatives(seen.positive, seen.unlabeled), True, reason
+    return choose_without_negatives(seen.positive, seen.unlabeled), reason
 
 
 def _bound_over_scorers(search: WeightSearch, sign: np.ndarray, rows: np.ndarray) -> PriorBound:
@@ -310,21 +315,9 @@ def _clip(estimate: float, seen: SampleScores) -> float:
     return min(max(estimate, 1 / seen.n_unlabeled), LARGEST_PRIOR)
 
 
-def _too_few(request: PuRequest, n: int) -> str:
-    assert request.min_recall is not None
-    assert request.confidence is not None
-    needed = labels_needed(request.min_recall, confidence=request.confidence)
-    if needed is None:
-        return f"No number of positives can prove a recall of {request.min_recall:g}: ask for less."
-    return (
-        f"To certify this recall at {request.confidence:.0%}, at least"
-        f" {counted(needed, 'positive')} must be held out, and {n} are: label"
-        f" {counted(math.ceil((needed - n) / HELD_OUT_POSITIVES), 'more positive')}, or ask for"
-        " less."
-    )
-
-
-def _warnings(request: PuRequest, auc: float, seen: SampleScores, bound: float) -> list[Warning]:
+def _warnings(
+    prior: tuple[float, float] | None, auc: float, seen: SampleScores, bound: float
+) -> list[Warning]:
     warnings: list[Warning] = []
     noise = math.sqrt((1 / seen.n_positive + 1 / seen.n_unlabeled) / 12)
     if seen.can_bound_prior and auc < 0.5 + 1.645 * noise:
@@ -335,10 +328,10 @@ def _warnings(request: PuRequest, auc: float, seen: SampleScores, bound: float) 
                 " positive, or the features do not tell them apart."
             )
         )
-    if request.prior is not None and request.prior[0] > bound:
+    if prior is not None and prior[0] > bound:
         warnings.append(
             UserWarning(
-                f"The prior given, {request.prior[0]:g}, is above what the scores allow: at most"
+                f"The prior given, {prior[0]:g}, is above what the scores allow: at most"
                 f" {bound:.3g} of the unlabeled rows are positive. The prior is wrong, or the"
                 " labeled positives are not a random sample of all positives."
             )
