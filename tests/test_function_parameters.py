@@ -30,7 +30,6 @@ from semisvm.decision import Target
 from semisvm.decision.operating_point import judge_without_negatives
 from semisvm.decision.without_negatives import AcceptedCounts, bound_lift, bound_prior
 from semisvm.kernels import make_formula
-from semisvm.model_selection.scoring import accuracy_on_labeled_rows
 from semisvm.report import OperatingPointDisplay, write_page
 
 
@@ -98,11 +97,9 @@ def test_splitters_know_another_marker_of_unlabeled_rows(splitter):
 
 def test_the_accuracy_leaves_out_rows_with_another_marker():
     X, y, truth = two_clouds()
-    model = SupervisedSVC().fit(X, y)
     marked = np.where(y == -1, 7, truth)
-    assert accuracy_on_labeled_rows(model, X, marked, unlabeled=7) == np.mean(
-        model.predict(X[:60]) == truth[:60]
-    )
+    model = SupervisedSVC(unlabeled=7).fit(X, np.where(y == -1, 7, y))
+    assert model.score(X, marked) == np.mean(model.predict(X[:60]) == truth[:60])
 
 
 def test_the_level_of_the_check_is_compared_with_its_p_values():

@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from semisvm import SVCCV, SemiSupervisedKFold, SupervisedSVC, load, save
 from semisvm.estimators import grid, progress
-from semisvm.model_selection.calibration import ScoreCalibrator
+from semisvm.model_selection.calibration import fit_calibrator
 
 CS = [0.1, 1.0, 10.0, 100.0]
 GAMMAS = [0.03, 0.1, 0.3]
@@ -191,9 +191,11 @@ def test_probabilities_come_from_the_folds_of_the_search():
         SupervisedSVC(C=model.C_, gamma=model.gamma_), X, y, cv=cv, method="decision_function"
     )
     assert_allclose(model.out_of_fold_scores_, out_of_fold, atol=1e-6)
-    expected = ScoreCalibrator(model.classes_).fit(out_of_fold, y)
+    expected = fit_calibrator(out_of_fold, y, model.classes_)
     assert_allclose(
-        model.predict_proba(X), expected.predict_proba(model.decision_function(X)), atol=1e-6
+        model.predict_proba(X),
+        expected.predict_proba(model.decision_function(X)[:, None]),
+        atol=1e-6,
     )
     X, y = rows_and_labels(3)
     model = SVCCV(CS, gammas=[0.1], probability=True).fit(X, y)
@@ -265,7 +267,10 @@ def test_threads_and_memory_do_not_change_the_scores(way, monkeypatch):
         ({"gammas": ["large"]}, "gammas must hold positive numbers"),
         ({"gammas": [0.1], "kernel": "linear"}, "has no gamma"),
         ({"cv": []}, "no folds"),
-        ({"cv": [(np.arange(100), [])]}, "Fold 0 does not train on every class, or tests no labeled row"),
+        (
+            {"cv": [(np.arange(100), [])]},
+            "Fold 0 does not train on every class, or tests no labeled row",
+        ),
         ({"cv": [(np.arange(5, 10), np.arange(5))]}, "Fold 0 does not train on every class"),
         ({"scoring": "neg_log_loss"}, "The scorer failed in fold 0 at C=0.1"),
         ({"scoring": lambda model, X, y: np.nan}, "The scorer returned nan in fold 0"),

@@ -68,8 +68,8 @@ class SemiSupervisedCalibratedClassifierCV(
         The classes; the marker of unlabeled rows is not among them.
     estimator_ : classifier
         The estimator, fitted on all rows.
-    calibrator_ : ScoreCalibrator
-        Turns scores into probabilities.
+    calibrator_ : CalibratedClassifierCV
+        Turns scores, as features, into probabilities.
     out_of_fold_scores_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
         The scores that the calibrator was fitted to; NaN for unlabeled rows.
     n_features_in_ : int
@@ -145,8 +145,12 @@ class SemiSupervisedCalibratedClassifierCV(
             labels.is_labeled & ~np.isnan(scores.reshape(len(scores), -1)[:, 0])
         )
         weight = None if sample_weight is None else np.asarray(sample_weight)[tested]
-        self.calibrator_ = ScoreCalibrator(labels.classes, self.method).fit(
-            scores[tested], labels.decode(labels.codes[tested]), sample_weight=weight
+        self.calibrator_ = fit_calibrator(
+            scores[tested],
+            labels.decode(labels.codes[tested]),
+            labels.classes,
+            method=self.method,
+            sample_weight=weight,
         )
         self.classes_ = labels.classes
         self.out_of_fold_scores_ = scores
@@ -163,7 +167,8 @@ class SemiSupervisedCalibratedClassifierCV(
 
     def _probabilities(self, X: Any) -> np.ndarray:
         refuse_marker_as_class(self.unlabeled)
-        return self.calibrator_.predict_proba(self.estimator_.decision_function(X))
+        scores = _as_features(self.estimator_.decision_function(X))
+        return self.calibrator_.predict_proba(scores)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return what `predict` compares: probabilities, or with two classes their difference.
@@ -194,37 +199,27 @@ class SemiSupervisedCalibratedClassifierCV(
         return tags
 
 
-class ScoreCalibrator(ClassifierMixin, BaseEstimator):
-    """Scores, one column per class, to probabilities, by scikit-learn's calibrators."""
+def fit_calibrator(
+    scores: np.ndarray,
+    y: np.ndarray,
+    classes: np.ndarray,
+    *,
+    method: str = "sigmoid",
+    sample_weight: Any = None,
+) -> Any:
+    """Fit scikit-learn's calibrators to scores, (n,) or (n, n_classes), by fits that have not seen
+    the labels y: a classifier whose features are scores.
+    """
+    from sklearn.calibration import CalibratedClassifierCV
 
-    def __init__(self, classes: np.ndarray, method: str = "sigmoid"):
-        self.classes = classes
-        self.method = method
+    # Two folds of a classifier that learns nothing: the calibrators get the scores as they are.
+    calibrator = CalibratedClassifierCV(_GivenScores(classes), method=method, cv=2, ensemble=False)
+    with config_context(enable_metadata_routing=False):  # the weights are for the calibrators
+        return calibrator.fit(_as_features(scores), y, sample_weight=sample_weight)
 
-    def fit(self, scores: np.ndarray, y: np.ndarray, sample_weight: Any = None) -> Self:
-        """Fit to scores, (n,) or (n, n_classes), by fits that have not seen the labels y."""
-        from sklearn.calibration import CalibratedClassifierCV
 
-        self.classes_ = np.asarray(self.classes)
-        scores = np.asarray(scores, dtype=np.float64).reshape(len(scores), -1)
-        # Two folds of a classifier that learns nothing: the calibrators are fitted to the scores as
-        # they are.
-        self.calibrated_ = CalibratedClassifierCV(
-            _GivenScores(self.classes_), method=self.method, cv=2, ensemble=False
-        )
-        with config_context(enable_metadata_routing=False):  # the weights are for the calibrators
-            self.calibrated_.fit(scores, y, sample_weight=sample_weight)
-        return self
-
-    def predict_proba(self, scores: np.ndarray) -> np.ndarray:
-        """Return the probability of each class, (n, n_classes), from scores of new rows."""
-        return self.calibrated_.predict_proba(
-            np.asarray(scores, dtype=np.float64).reshape(len(scores), -1)
-        )
-
-    def predict(self, scores: np.ndarray) -> np.ndarray:
-        """Return the most probable class."""
-        return self.classes_[self.predict_proba(scores).argmax(axis=1)]
+def _as_features(scores: np.ndarray) -> np.ndarray:
+    return np.asarray(scores, dtype=np.float64).reshape(len(scores), -1)
 
 
 class _GivenScores(ClassifierMixin, BaseEstimator):

@@ -46,6 +46,7 @@ class LabeledRowsScoreMixin(DiagramMixin, DocumentationLinkMixin):
     """
 
     unlabeled: Any
+    predict: Callable[..., np.ndarray]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on the labeled rows.
@@ -65,9 +66,19 @@ class LabeledRowsScoreMixin(DiagramMixin, DocumentationLinkMixin):
         score : float
             The share of labeled rows that are predicted correctly.
         """
-        return accuracy_on_labeled_rows(
-            self, X, y, sample_weight=sample_weight, unlabeled=self.unlabeled
-        )
+        is_labeled = find_labeled(y, unlabeled=self.unlabeled, n_rows=num_samples(X))
+        if is_labeled.all():
+            return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
+        if not is_labeled.any():
+            raise ValueError(
+                "score needs rows with a known label, but every row of y is unlabeled. Pass the"
+                " true labels of at least some rows."
+            )
+        rows = np.flatnonzero(is_labeled)
+        weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
+        true = np.asarray(safe_indexing(y, rows)).ravel()  # a column of labels was let pass
+        predicted = self.predict(safe_indexing(X, rows))
+        return float(np.average(true == predicted, weights=weight))
 
     def _html_repr(self) -> str:
         """scikit-learn's diagram, and below it what is known of each threshold."""
@@ -173,28 +184,6 @@ class LabelsAndScoresMixin(LabeledRowsScoreMixin):
         """
         probabilities = self.predict_proba(X)
         return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
-
-
-def accuracy_on_labeled_rows(
-    classifier: Any, X: Any, y: Any, *, sample_weight: Any = None, unlabeled: Any = -1
-) -> float:
-    """Return the accuracy of a fitted classifier on the rows of `y` that have a label."""
-    is_labeled = find_labeled(y, unlabeled=unlabeled, n_rows=num_samples(X))
-    if is_labeled.all():
-        return accuracy_score(y, classifier.predict(X), sample_weight=sample_weight)
-    if not is_labeled.any():
-        raise ValueError(
-            "score needs rows with a known label, but every row of y is unlabeled. Pass the true"
-            " labels of at least some rows."
-        )
-    rows = np.flatnonzero(is_labeled)
-    weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
-    # A column of labels was let pass with a warning: beside (n,) predictions it would be compared
-    # as a matrix.
-    is_right = np.asarray(safe_indexing(y, rows)).ravel() == classifier.predict(
-        safe_indexing(X, rows)
-    )
-    return float(np.average(is_right, weights=weight))
 
 
 def pu_auc(estimator: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> float:

@@ -408,14 +408,4 @@ class PositiveUnlabeledKFold(_Splitter):
             yield from splitter.split(place, place, np.asarray(groups))
             return
         rng = check_random_state(self.random_state) if self.shuffle else None
-        yield from list_folds(deal_with_unlabeled(labels.codes, self.n_splits, rng)[0])
-
-
-def deal_with_unlabeled(
-    codes: np.ndarray, n_folds: int, rng: Any = None, n_draws: int = 1
-) -> np.ndarray:
-    """The fold that tests each row in each of several draws of folds, (n_draws, n).
-
-    The rows of each class, and the unlabeled rows like a class, are dealt out evenly.
-    """
-    return assign_folds(np.asarray(codes) + 1, n_folds, rng=rng, n_draws=n_draws)
+        yield from list_folds(assign_folds(place, self.n_splits, rng=rng)[0])

@@ -88,7 +88,6 @@ PARTS_OF_MODELS = (
     "semisvm.decision.without_negatives.AcceptedCounts",
     "semisvm.dual.Status",
     "semisvm.estimators.auto.families.FamilyAverage",
-    "semisvm.model_selection.calibration.ScoreCalibrator",
     "semisvm.model_selection.calibration._GivenScores",
     "semisvm.estimators.problem.Costs",
     "semisvm.estimators.gaussians.Gaussians",

@@ -31,7 +31,7 @@ from semisvm.estimators.binary import BinaryFit, BinaryTask
 from semisvm.estimators.rounds import Rounds
 from semisvm.labels import UNLABELED_CODE
 from semisvm.machines import hinge_problem, slack
-from semisvm.model_selection.splitters import deal_with_unlabeled
+from semisvm.model_selection.cross_fit import assign_folds
 
 POSITIVE_WEIGHTS = (0.06, 0.2, 0.5, 1.0)
 UNTUNED_WEIGHT = 0.5
@@ -145,7 +145,8 @@ def draw_folds_of_all_rows(
     if n_folds < 2:
         return None
     n_draws = N_DRAWS_OF_FOLDS if n_positive < ENOUGH_POSITIVES else 1
-    return deal_with_unlabeled(np.where(trains, codes, -2), n_folds, rng, n_draws)
+    # Unlabeled rows are dealt out like a class.
+    return assign_folds(np.where(trains, codes + 1, -1), n_folds, rng=rng, n_draws=n_draws)
 
 
 def search_weight(
