@@ -35,7 +35,7 @@ second round of the chosen candidate must beat the first in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -162,8 +162,6 @@ class Trial:
     gain_error   the standard error of the gain
     trainings    how many trainings it took
     n_iter       how many solver steps, where the learner counts them
-    n_soft       how many unlabeled rows were soft in the last fold: called positive, called
-                 negative
     """
 
     candidate: Candidate
@@ -173,17 +171,12 @@ class Trial:
     gain_error: float
     trainings: int
     n_iter: int
-    n_soft: tuple[int, int]
 
     @property
     def details(self) -> dict[str, Any]:
         """What the record of a round says about the candidate."""
-        candidate = self.candidate
-        return {
-            "candidate": str(candidate),
-            "share": candidate.share,
-            "is_half": candidate.is_half,
-            "n_rounds": candidate.n_rounds,
+        return vars(self.candidate) | {
+            "candidate": str(self.candidate),
             "value": float(self.worth.mean()),
             "gain": self.gain,
             "gain_error": self.gain_error,
@@ -254,33 +247,29 @@ class CrossFitted:
         """Try the candidates, choose, and train the chosen one on all labels."""
         first: TrainingCall = (self.sign, np.abs(self.sign), ALL_LABELS)
         trainings = self._trainings(SUPERVISED_CANDIDATE)
-        if self.learner.trains_at_once:
+        at_once = self.learner.trains_at_once
+        if at_once:
             found = iter(self.learner.train_many([first, *trainings]))
-            values = next(found)
         else:
-            values = self.learner.train(*first)
-            found = iter(self.learner.train_many(trainings))
+            found = chain([self.learner.train(*first)], self.learner.train_many(trainings))
+        values = next(found)
         self.supervised = self.learner.model, values
-        self._value({SUPERVISED_CANDIDATE: trainings}, found, None)
+        self._n_iter = self.learner.n_iter
+        self._value(SUPERVISED_CANDIDATE, trainings, list(found), None)
         best = first_trial = self.trials[0]
         if len(self.pool) >= 2:
             # Candidates do not wait for each other: they are tried together where the learner
             # trains them at once.
-            together = (
-                [self.candidates]
-                if self.learner.trains_at_once
-                else [[one] for one in self.candidates]
-            )
-            for candidates in together:
-                own = {candidate: self._trainings(candidate) for candidate in candidates}
-                self._value(
-                    own, iter(self.learner.train_many([*chain(*own.values())])), first_trial
-                )
+            for group in [self.candidates] if at_once else [[one] for one in self.candidates]:
+                calls = [self._trainings(candidate) for candidate in group]
+                found = iter(self.learner.train_many([*chain(*calls)]))
+                for candidate, own in zip(group, calls, strict=True):
+                    self._value(candidate, own, list(islice(found, len(own))), first_trial)
             best = self._best_of(self.trials[1:], first_trial)
         if best is not first_trial:
             again = replace(best.candidate, n_rounds=2)
             trainings = self._trainings(again)
-            self._value({again: trainings}, iter(self.learner.train_many(trainings)), best)
+            self._value(again, trainings, list(self.learner.train_many(trainings)), best)
             best = self._best_of(self.trials[-1:], best)
         trained_sign = self.sign
         for _ in range(best.candidate.n_rounds):
@@ -294,68 +283,60 @@ class CrossFitted:
 
     def _value(
         self,
-        trainings: dict[Candidate, list[TrainingCall]],
-        found: Iterator[np.ndarray],
+        candidate: Candidate,
+        trainings: list[TrainingCall],
+        values: list[np.ndarray],
         to_beat: Trial | None,
     ) -> None:
-        """Value candidates in turn; `found` has the decision values of all their trainings."""
-        for candidate, own in trainings.items():
-            n_iter = self.learner.n_iter
-            values = self._fold_values[candidate] = list(islice(found, len(own)))
-            draws = []
-            values_of_fold = iter(values)
-            for splits in self.splits:
-                held_out = [next(values_of_fold)[test] for _, test in splits]
-                draws.append(collect_scores(splits, held_out, len(self.sign))[self.labeled])
-            copies = self.copies.result()
-            is_positive = self.label_sign > 0
-            worth = np.mean(
-                [resampled_values(s, is_positive, copies, self.target) for s in draws], axis=0
-            )
-            gains = worth - (worth if to_beat is None else to_beat.worth)
-            soft = np.where(self.sign != 0, 0, own[-1][0])
-            trial = Trial(
-                candidate,
-                scores=np.mean(draws, axis=0),
-                worth=worth,
-                gain=float(gains.mean()),
-                gain_error=float(gains.std()),
-                trainings=len(own),
-                n_iter=self.learner.n_iter - n_iter,
-                n_soft=(int((soft > 0).sum()), int((soft < 0).sum())),
-            )
-            self.trials.append(trial)
-            self._close_round(trial)
-
-    def _close_round(self, trial: Trial) -> None:
-        """Measure a candidate at 0 and at the threshold that it would get, for the record."""
+        """Value a candidate by the decision values of its trainings, and close its round."""
+        self._fold_values[candidate] = values
+        values_of_fold = iter(values)
+        draws = []
+        for splits in self.splits:
+            held_out = [next(values_of_fold)[test] for _, test in splits]
+            draws.append(collect_scores(splits, held_out, len(self.sign))[self.labeled])
+        copies = self.copies.result()
+        is_positive = self.label_sign > 0
+        worth = np.mean(
+            [resampled_values(s, is_positive, copies, self.target) for s in draws], axis=0
+        )
+        gains = worth - (worth if to_beat is None else to_beat.worth)
+        soft = np.where(self.sign != 0, 0, trainings[-1][0])
+        trial = Trial(
+            candidate,
+            scores=np.mean(draws, axis=0),
+            worth=worth,
+            gain=float(gains.mean()),
+            gain_error=float(gains.std()),
+            trainings=len(trainings),
+            n_iter=self.learner.n_iter - self._n_iter,
+        )
+        self._n_iter = self.learner.n_iter
+        self.trials.append(trial)
         point = choose(trial.scores, self.label_sign, self.target, level=Evidence.CROSS_FITTED)
         self.learner.done(
             **measures_at(count_at(trial.scores, self.label_sign, 0.0)),
             **measures_at(point.counts, "adjusted_"),
             threshold=point.threshold,
-            soft_positive=trial.n_soft[0],
-            soft_negative=trial.n_soft[1],
+            soft_positive=int((soft > 0).sum()),
+            soft_negative=int((soft < 0).sum()),
             **trial.details,
         )
 
     def _trainings(self, candidate: Candidate) -> list[TrainingCall]:
         """The last round of a candidate in each fold, from the ranks of the round before."""
-        before = (
-            () if candidate is SUPERVISED_CANDIDATE else self._rankings(candidate.one_round_less)
-        )
+        is_supervised = candidate is SUPERVISED_CANDIDATE
+        ranked = () if is_supervised else self._rankings(candidate.one_round_less)
         trainings: list[TrainingCall] = []
         for draw, splits in enumerate(self.splits):
             for number, (_, test) in enumerate(splits):
                 sign = self.sign.copy()
-                sequence = ("fold", draw, number)
                 sign[test] = 0.0
-                if candidate is SUPERVISED_CANDIDATE:
-                    trainings.append((sign, np.abs(sign), sequence))
-                else:
-                    trainings.append(
-                        self.soft_training(candidate, before[len(trainings)], sign, sequence)
-                    )
+                sequence = ("fold", draw, number)
+                training: TrainingCall = (sign, np.abs(sign), sequence)
+                if not is_supervised:
+                    training = self.soft_training(candidate, ranked[len(trainings)], sign, sequence)
+                trainings.append(training)
         return trainings
 
     def soft_training(
@@ -391,13 +372,12 @@ class CrossFitted:
 
     def _best_of(self, tried: Sequence[Trial], to_beat: Trial) -> Trial:
         """The trial whose gain exceeds its standard errors by most; `to_beat` where none does."""
-        best = to_beat
-        most = 0.0
-        for trial in tried:
-            if trial.gain - self.caution * trial.gain_error > most:
-                best = trial
-                most = trial.gain - self.caution * trial.gain_error
-        return best
+
+        def lead(trial: Trial) -> float:
+            return trial.gain - self.caution * trial.gain_error
+
+        best = max(tried, key=lead, default=to_beat)
+        return best if best is not to_beat and lead(best) > 0 else to_beat
 
     def outcome(self, unfinished: tuple[Any, np.ndarray] | None = None) -> Outcome:
         """The chosen machine, or where the fit ended before, the supervised or unfinished one."""
