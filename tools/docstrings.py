@@ -21,8 +21,8 @@ SHARED = {
     " history_,n_iter_,termination_condition_ n_features_in_,feature_names_in_",
     "SelfTrainingSVC": "costs",
     "PreferenceSVC": "min_precision min_recall confidence calibration_size probability random_state"
-    " threshold_ fair_sample_ operating_points_ operating_point_ audits_ audit_"
-    " calibration_scores_ calibration_sign_",
+    " threshold_ fair_sample_ operating_points_,operating_point_ audits_,audit_"
+    " calibration_scores_,calibration_sign_",
     "BaseSVC.fit": "y sample_cost",
     "PreferenceSVC.fit": "sample_weight random_sample",
 }
@@ -38,6 +38,7 @@ OWN = {
     "MixtureClassifier.fit": "sample_weight",
     "PaperPreferenceSVC": "calibration_size",
     "PositiveUnlabeledSVC": "confidence",
+    "PreferenceClassifier": "history_,n_iter_,termination_condition_",
     "PreferenceClassifier.fit": "sample_weight",
     "SupervisedSVC": "costs probability",
     "SVCCV": "costs time_limit probability",

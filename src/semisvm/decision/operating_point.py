@@ -11,13 +11,10 @@ Levels, from the weakest promise to the strongest:
     certified by sampling   rows drawn at random from the pool prove it (`betting` has the proof);
                    `sampling` says what the promise is about
 
-The intervals of the first two are exact for a threshold that was fixed beforehand. Choosing it on
-the same rows makes it look better than it is, and out-of-fold scores come from one model per fold,
-while the arithmetic treats them as those of one model. The interval of a certified measure is
-[target, 1]: that is all that is promised.
-
-`reached` says what was seen, not what is sure. Where it rests on so few rows that even a record
-without an error would prove nothing, `reached` stays True and `reason` says so.
+The intervals of the first two are exact for a threshold that was fixed beforehand; one that is
+chosen on the same rows looks better than it is. The interval of a certified measure is [target, 1]:
+that is all that is promised. `reached` says what was seen, not what is sure: where it rests on so
+few rows that even a record without an error would prove nothing, `reason` says so.
 
 Where no negative is labeled, `positive_unlabeled` holds what is known of the unlabeled rows.
 Precision is then only known where the user gave the prior: an interval of it that rested on an

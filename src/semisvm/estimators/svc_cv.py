@@ -110,16 +110,11 @@ class SVCCV(SupervisedSVC):
 
     Attributes
     ----------
-    C_ : float
-        The C that was chosen: the first of those with the best mean score.
-    gamma_ : float, str or None
-        The gamma that was chosen.
-    best_score_ : float
-        The mean score of that cell over the folds.
-    Cs_ : ndarray of shape (n_Cs,)
-        The values of C that were tried.
-    gammas_ : list
-        The values of gamma that were tried.
+    C_, gamma_, best_score_ : float, float or str or None, float
+        The cell that was chosen, the first of those with the best mean score over the folds, and
+        this score.
+    Cs_, gammas_ : ndarray of shape (n_Cs,), list
+        The values that were tried.
     scores_ : ndarray of shape (n_Cs, n_gammas, n_folds)
         The score of each cell in each fold; NaN where the search ended before.
     cv_results_ : dict of ndarrays

@@ -6,19 +6,12 @@
                       splitters yield them
     scores     (n,) or (n, k)   out-of-fold scores; NaN for rows that are never tested
 
-Cross-fitting has two steps, and both are here for the whole library. The first makes folds:
 `assign_folds` deals the labeled rows out, class by class, and `list_folds` turns the numbers of the
-folds into (train, test). The splitters (`SemiSupervisedKFold` and the others) make folds too. The
-second fits once per fold and collects the scores: `cross_fit` calls a function
-`(train, test) -> scores of test`, and `collect_scores` does the collecting alone, for callers that
-train all folds in one batch.
-
-What "train" means is up to that function. It may fit on the training rows only, or it may fit on
-all rows with the labels of the tested rows hidden: the tested rows then train as unlabeled rows.
+folds into (train, test); `cross_fit` fits once per fold and collects the scores, and
+`collect_scores` collects them alone, for callers that train all folds in one batch.
 
 `cross_fit_scores` puts the steps together for any classifier. scikit-learn's `cross_val_predict`
-can't be used here: it refuses every splitter that leaves a row untested, and unlabeled rows are
-never tested.
+refuses every splitter that leaves a row untested, and unlabeled rows are never tested.
 """
 
 from __future__ import annotations

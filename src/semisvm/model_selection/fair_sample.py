@@ -15,10 +15,6 @@ look for signs of a choice:
 
 Each test is used at half of the level. A pass is no proof: a choice that X and the scores do not
 show is not found.
-
-Estimators that measure on their labels (`PreferenceSVC`, `PreferenceClassifier`, and `AutoSVC` with
-a target) run the check in `fit`. The others report nothing that is measured on labels: there is
-nothing to warn about.
 """
 
 from __future__ import annotations

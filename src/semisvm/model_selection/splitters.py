@@ -3,15 +3,10 @@
     n rows, of which n_labeled carry a label
     train, test : row indices;  test holds labeled rows only, train holds every unlabeled row
 
-A splitter that does not know about unlabeled rows treats them like all others: it tests on rows
-whose true label is not known, counts the marker -1 as a class, and takes unlabeled rows away from
-training. The splitters here split the labeled rows alone, by one of scikit-learn's own splitters,
-and give every unlabeled row to every training part. With them `cross_val_score` and `GridSearchCV`
-give correct results. Where every row has a label, they are scikit-learn's.
-
-Two of scikit-learn's tools can't handle unlabeled rows. In place of `cross_val_predict` there is
-`cross_fit_scores`, in place of `CalibratedClassifierCV` there is
-`SemiSupervisedCalibratedClassifierCV`.
+A splitter that does not know about unlabeled rows tests on rows whose true label is not known,
+counts the marker -1 as a class, and takes unlabeled rows away from training. Those here split the
+labeled rows alone, by one of scikit-learn's own splitters, and give every unlabeled row to every
+training part. With them `cross_val_score` and `GridSearchCV` give correct results.
 """
 
 from __future__ import annotations

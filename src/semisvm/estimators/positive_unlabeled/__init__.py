@@ -128,22 +128,17 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
     threshold_ : ndarray of shape (1,)
         The score of the SVM above which a row is accepted. `decision_function` has it
         subtracted: it is above 0 where a row is accepted.
-    operating_point_ : OperatingPoint or None
+    operating_point_, operating_points_ : OperatingPoint or None, dict {label: OperatingPoint}
         What the threshold gives: recall, share of rows accepted, lift, and at which level these
-        hold. None where y has no unlabeled rows.
-    operating_points_ : dict of {label: OperatingPoint}
-        The same by the label of the positive class.
-    prior_ : float
-        The share of positives among the unlabeled rows: given (the geometric mean of two numbers)
-        or estimated. NaN where it is neither: with fewer than 10 positives.
-    prior_bound_ : float
-        An upper bound on that share, at 90% or at `confidence`. With a confidence it is exact, from
-        the rows held out; without, it rests on out-of-fold scores. NaN with fewer than 10
-        positives.
-    positive_weight_ : float
-        The weight in use.
-    pu_auc_ : float
-        Its out-of-fold AUC of positives against unlabeled rows; NaN without folds.
+        hold; None, or empty, where y has no unlabeled rows.
+    prior_, prior_bound_ : float
+        The share of positives among the unlabeled rows, given (the geometric mean of two numbers)
+        or estimated, and an upper bound on it, at 90% or at `confidence`: exact with a confidence,
+        from the rows held out; without, it rests on out-of-fold scores. NaN where it is not known:
+        with fewer than 10 positives.
+    positive_weight_, pu_auc_ : float
+        The weight in use, and its out-of-fold AUC of positives against unlabeled rows; NaN without
+        folds.
     out_of_fold_scores_ : ndarray of shape (n_samples,)
         What `decision_function` gives by SVMs that have not seen the row, the mean over draws
         of folds. NaN for rows in no fold.
@@ -174,11 +169,9 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
     References
     ----------
     .. [1] B. Liu, Y. Dai, X. Li, W. S. Lee and P. S. Yu, "Building text classifiers using positive
-       and unlabeled
-       examples", ICDM 2003. :doi:`10.1109/ICDM.2003.1250918`
+       and unlabeled examples", ICDM 2003. :doi:`10.1109/ICDM.2003.1250918`
     .. [2] M. C. du Plessis, G. Niu and M. Sugiyama, "Convex formulation for learning from positive
-       and unlabeled data",
-       ICML 2015.
+       and unlabeled data", ICML 2015.
 
     Examples
     --------

@@ -113,20 +113,15 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     fair_sample_ : FairSampleCheck or None
         Whether the labels look like a random sample of all rows (`semisvm.check_fair_sample`); None
         without unlabeled rows, or if `random_sample` was given.
-    operating_points_ : dict {class: OperatingPoint}
+    operating_points_, operating_point_ : dict {class: OperatingPoint}, OperatingPoint
         Precision and recall to expect at each threshold, with intervals; with two classes, of the
-        positive class only.
-    operating_point_ : OperatingPoint
-        That of the positive class; only with two classes.
-    audits_ : dict {class: dict {str: OperatingPoint}}
+        positive class only, which `operating_point_` is.
+    audits_, audit_ : dict {class: dict {str: OperatingPoint}}, dict {str: OperatingPoint}
         The contribution of each step, measured on the same rows: "supervised", "supervised +
-        threshold", "with unlabeled".
-    audit_ : dict {str: OperatingPoint}
-        That of the positive class; only with two classes.
-    calibration_scores_ : dict {class: ndarray of shape (n_calibration,)}
-        The scores that each threshold was chosen on, in the order of `calibration_sign_`.
-    calibration_sign_ : dict {class: ndarray of shape (n_calibration,)}
-        Whether these rows are of the class, +1 or -1.
+        threshold", "with unlabeled"; `audit_` only with two classes.
+    calibration_scores_, calibration_sign_ : dict {class: ndarray of shape (n_calibration,)}
+        The scores that each threshold was chosen on, and whether these rows are of the class, +1
+        or -1.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
         A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str

@@ -21,16 +21,15 @@ round or two. A round ranks the unlabeled rows by decision value, calls as many 
 the share of positives among the labels says, and trains again. The supervised model is a candidate
 too: the first one, which the others have to beat.
 
-**The comparison is fair.** Candidates are compared by out-of-fold scores, and what a fold's model
-must not know must not reach it through the soft rows: each fold makes its own guesses, from a model
-of its own labels. Guesses that are made once, by a model of all labels, would carry the held-out
-labels into the fold, save no time, and mislead the choice (docs/measured/soft-labels.md).
+**The comparison is fair.** Each fold makes its own guesses, from a model of its own labels. Guesses
+by a model of all labels would carry the held-out labels into the fold and mislead the choice
+(docs/measured/soft-labels.md).
 
 **The choice prefers the simpler model.** The value of a candidate is that of the operating point
 that its out-of-fold scores would choose for the target, averaged over resampled labels and draws of
-folds (`decision.audit`). A candidate replaces the supervised model only if its gain exceeds
-`CAUTION` standard errors of that gain; if several do, the one that exceeds them most is chosen. A
-second round of the chosen candidate must beat the first in the same way.
+folds (`decision.audit`). A candidate replaces the supervised model, and a second round the first,
+only if its gain exceeds `CAUTION` standard errors of that gain; of several, the one that exceeds
+them most is chosen.
 """
 
 from __future__ import annotations

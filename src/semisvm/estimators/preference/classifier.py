@@ -99,10 +99,8 @@ class PreferenceClassifier(
     ----------
     classes_ : ndarray of shape (n_classes,)
         The class labels.
-    estimators_ : list of classifiers
-        The trained classifiers: one with two classes, else one per class.
-    estimator_ : classifier
-        The only one of `estimators_`; only with two classes.
+    estimators_, estimator_ : list of classifiers, classifier
+        The trained classifiers: one with two classes, which `estimator_` is, else one per class.
     best_threshold_ : float
         The only entry of `threshold_`, a decision value, or log-odds where the classifier has
         probabilities alone; only with two classes.
@@ -115,28 +113,20 @@ class PreferenceClassifier(
     fair_sample_ : FairSampleCheck or None
         Whether the labels look like a random sample of all rows (`semisvm.check_fair_sample`); None
         without unlabeled rows, or if `random_sample` was given.
-    operating_points_ : dict {class: OperatingPoint}
+    operating_points_, operating_point_ : dict {class: OperatingPoint}, OperatingPoint
         Precision and recall to expect at each threshold, with intervals; with two classes, of the
-        positive class only.
-    operating_point_ : OperatingPoint
-        That of the positive class; only with two classes.
-    audits_ : dict {class: dict {str: OperatingPoint}}
+        positive class only, which `operating_point_` is.
+    audits_, audit_ : dict {class: dict {str: OperatingPoint}}, dict {str: OperatingPoint}
         The contribution of each step, measured on the same rows: "supervised", "supervised +
-        threshold", "with unlabeled".
-    audit_ : dict {str: OperatingPoint}
-        That of the positive class; only with two classes.
-    calibration_scores_ : dict {class: ndarray of shape (n_calibration,)}
-        The scores that each threshold was chosen on, in the order of `calibration_sign_`.
-    calibration_sign_ : dict {class: ndarray of shape (n_calibration,)}
-        Whether these rows are of the class, +1 or -1.
+        threshold", "with unlabeled"; `audit_` only with two classes.
+    calibration_scores_, calibration_sign_ : dict {class: ndarray of shape (n_calibration,)}
+        The scores that each threshold was chosen on, and whether these rows are of the class, +1
+        or -1.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
         A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
-    history_ : list of RoundRecord
-        One record per round, as in :class:`PreferenceSVC`; ``n_iter`` counts trainings.
-    n_iter_ : int
-        Number of trainings over all binary problems.
-    termination_condition_ : str
-        Why the fit ended: "converged" or "stopped_by_callback".
+    history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
+        One record per round, as in :class:`PreferenceSVC`; number of trainings over all binary
+        problems; why the fit ended: "converged" or "stopped_by_callback".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of features, and their names where X has names.
 
