@@ -108,11 +108,6 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
     device: str
     verbose: bool
 
-    def _keep(self, parameters: dict[str, Any]) -> None:
-        """Set the parameters of the constructor, its `locals()`, as attributes."""
-        del parameters["self"]
-        self.__dict__.update(parameters)
-
     _keeps_tensors: ClassVar[bool] = False  # whether `_fit` takes `TensorRows`
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:

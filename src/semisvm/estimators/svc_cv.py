@@ -367,7 +367,11 @@ class SVCCV(SupervisedSVC):
         gammas = list(self.gammas)
         are_usable = [
             gamma in ("scale", "auto")
-            or (isinstance(gamma, Real) and not isinstance(gamma, bool) and 0 < gamma < math.inf)
+            or (
+                isinstance(gamma, Real)
+                and not isinstance(gamma, bool)
+                and 0 < float(gamma) < math.inf
+            )
             for gamma in gammas
         ]
         if not gammas or not all(are_usable):

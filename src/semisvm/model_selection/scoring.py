@@ -48,6 +48,11 @@ class LabeledRowsScoreMixin(DiagramMixin, DocumentationLinkMixin):
     unlabeled: Any
     predict: Callable[..., np.ndarray]
 
+    def _keep(self, parameters: dict[str, Any]) -> None:
+        """Set the parameters of the constructor, its `locals()`, as attributes."""
+        del parameters["self"]
+        self.__dict__.update(parameters)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on the labeled rows.
 

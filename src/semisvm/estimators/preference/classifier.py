@@ -183,17 +183,11 @@ class PreferenceClassifier(
         random_state: Any = None,
         verbose: bool = False,
     ):
-        self.estimator = estimator
-        self.n_jobs = n_jobs
-        self.unlabeled_weight = unlabeled_weight
-        self.min_precision = min_precision
-        self.min_recall = min_recall
-        self.confidence = confidence
-        self.calibration_size = calibration_size
-        self.probability = probability
-        self.unlabeled = unlabeled
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
+
+    estimator: Any
+    n_jobs: int | None
+    unlabeled_weight: float
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=False)
