@@ -7,23 +7,17 @@ rows.csv.xz is a CSV file. Pipes and devices are refused: they can't be read twi
 
 A file is written under another name in the same folder, then renamed. Whatever ends the program
 half-way (an error, Ctrl-C, kill -9, a full disk) leaves the old file or none, never half of a new
-one. An existing file is replaced only if the caller says so, and keeps its permissions. The
-unfinished file of a killed run is deleted by the next run that writes the same file. Who is alive
-is told by a lock on the unfinished file, which ends with its process: process numbers mean nothing
-in another container.
-
-A file that several programs read, change and write is `locked` meanwhile.
+one. An existing file is replaced only if the caller says so, and keeps its permissions. A file that
+several programs read, change and write is `locked` meanwhile.
 """
 
 from __future__ import annotations
 
 import codecs
 import contextlib
-import glob
 import os
 import secrets
 import time
-import zlib
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -31,7 +25,7 @@ from typing import IO, Any
 
 from semisvm.errors import DataError, fault, suggest
 
-# suffix -> the standard library's module that reads it; not every Python is built with all three
+# suffix -> the standard library's module that reads it
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}
 SUFFIXES = {
     ".csv": "csv",
@@ -42,9 +36,7 @@ SUFFIXES = {
     ".xlsm": "xlsx",
     ".ods": "ods",
 }
-UNFINISHED = ".unfinished"
 STALE_LOCK_S = 60.0  # writers hold a lock for a second at most: a killed program left an older one
-BYTES_SKIPPED_AT_A_TIME = 1 << 20
 ELSEWHERE = "Free some space, or choose a folder that can be written to"
 
 # UTF-32 first: its little-endian mark begins with that of UTF-16
@@ -127,33 +119,19 @@ def open_bytes(path: Path, *, skip: int = 0) -> IO[bytes]:
     try:
         open_file: Any = open if module is None else import_module(module).open
         stream: IO[bytes] = open_file(path, "rb")
-    except ImportError:
-        raise fault(
-            path, f"this Python was built without {module}", "Decompress the file first"
-        ) from None
-    except OSError as error:
+    except (OSError, ImportError) as error:
         raise _unreadable(path, error) from None
-    if module is None:
-        stream.seek(skip)
-    while module is not None and skip > 0:
-        skip -= len(read_block(path, stream, min(skip, BYTES_SKIPPED_AT_A_TIME))) or skip
+    stream.seek(skip)
     return stream
 
 
 def read_block(path: Path, stream: IO[bytes], n: int = -1) -> bytes:
     """Return the next `n` bytes of a stream of `open_bytes`, fewer only at its end; -1: all."""
-    # LZMAError can't be named without lzma, which this Python may lack; it is no OSError
     try:
-        block = stream.read(n)
-        while 0 < len(block) < n and (more := stream.read(n - len(block))):
-            block += more
-        return block
+        return stream.read(n)
     except MemoryError:
         raise
-    except Exception as error:
-        broken = (OSError, EOFError, ValueError, zlib.error)
-        if not isinstance(error, broken) and type(error).__name__ != "LZMAError":
-            raise
+    except Exception as error:  # each kind of compression raises errors of its own
         if path.suffix.lower() not in COMPRESSIONS:
             raise _unreadable(path, error) from None
         reason = (
@@ -171,14 +149,6 @@ def read_bytes(path: str | Path) -> bytes:
     if not content:
         raise _empty(path)
     return content
-
-
-def read_text(path: str | Path) -> str:
-    """Return a file's text, UTF-8 with or without a mark; every line end is a newline."""
-    content = read_bytes(path)
-    refuse_other_formats(Path(path), content)
-    text = decode_text(Path(path), content.removeprefix(codecs.BOM_UTF8), 1)
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def refuse_other_formats(path: Path, beginning: bytes) -> None:
@@ -255,9 +225,9 @@ def check_can_write(path: str | Path, *, force: bool, inputs: Iterable[str | Pat
     A symbolic link stays, and the file that it points to is written. A file in `inputs` (what the
     same command reads, or writes elsewhere) is never replaced, whatever `force` says.
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path)) if Path(path).is_symlink() else Path(path)
     if path.is_symlink():
-        path = path.resolve()
+        raise fault(path, "this link leads back to itself", "Give the name of a file")
     for other in inputs:
         if _is_same_file(path, Path(other)):
             reason = "this file is read or written by the same command"
@@ -290,95 +260,36 @@ def whole_file(
     `inputs` are files that are never replaced (`check_can_write`).
     """
     path = check_can_write(path, force=force, inputs=inputs)
-    _clear_left_behind(path)
     mode = path.stat().st_mode & 0o777 if path.exists() else None
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}.unfinished")
     try:
-        unfinished, descriptor = _create_unfinished(path, mode)
-    except OSError as error:
-        raise _unwritable(path, error, remedy) from None
-    try:
+        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL, 0o666))
+        if mode is not None:  # before there is anything to read; a read-only file is written
+            unfinished.chmod(mode | 0o200)
         yield unfinished
         if mode is not None:
             unfinished.chmod(mode)
         if force:
             os.replace(unfinished, path)
         else:
-            _move_to_new(unfinished, path)
+            _rename_to_new(unfinished, path)
     except OSError as error:
-        raise _unwritable(path, error, remedy) from None
+        raise fault(path, f"can't be written ({error.strerror or error})", remedy) from None
     finally:
         with contextlib.suppress(OSError):
             unfinished.unlink(missing_ok=True)
-        os.close(descriptor)
 
 
-def _unwritable(path: Path, error: OSError, remedy: str) -> DataError:
-    return fault(path, f"can't be written ({error.strerror or error})", remedy)
-
-
-def _create_unfinished(path: Path, mode: int | None) -> tuple[Path, int]:
-    """Create an empty file that nobody can have prepared, with the permissions `mode` of the file
-    that it is to replace; return its path and a descriptor, which locks it until it is closed.
-    """
-    flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
-    while True:
-        unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}{UNFINISHED}")
-        descriptor = os.open(unfinished, flags, 0o666)
-        try:
-            if mode is not None:  # before there is anything to read; a read-only file is written
-                unfinished.chmod(mode | 0o200)
-            # a process that cleans up may have taken it before it was locked
-            if _lock(descriptor) is not False and unfinished.exists():
-                return unfinished, descriptor
-        except BaseException:
-            os.close(descriptor)
-            unfinished.unlink(missing_ok=True)
-            raise
-        os.close(descriptor)
-
-
-def _lock(descriptor: int, *, wait: bool = False) -> bool | None:
-    """Lock an open file; False where another process has it, None where there are no locks."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except (BlockingIOError, PermissionError):
-        return False
-    except OSError:  # a file system without locks
-        return None
-    return True
-
-
-def _clear_left_behind(path: Path) -> None:
-    """Delete unfinished files that no process holds any more; where there are no locks, none."""
-    flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    for left in path.parent.glob(f".{glob.escape(path.name)}.*{UNFINISHED}"):
-        with contextlib.suppress(OSError):  # of another user, or gone
-            descriptor = os.open(left, flags)
-            try:
-                if _lock(descriptor):
-                    left.unlink(missing_ok=True)
-            finally:
-                os.close(descriptor)
-
-
-def _is_same_file(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except OSError:  # one of them is not there yet
-        return one.resolve() == other.resolve()
-
-
-def _move_to_new(unfinished: Path, path: Path) -> None:
+def _rename_to_new(unfinished: Path, path: Path) -> None:
     """Rename a complete file; if its name is taken meanwhile, keep it under another one."""
     try:
-        _link(unfinished, path)
-    except FileExistsError:  # it appeared since it was looked for
-        kept = path.with_name(f"{path.stem}-{os.getpid()}{path.suffix}")
-        _link(unfinished, kept)
+        os.link(unfinished, path)
+    except OSError:  # there is such a file, or the file system has no links
+        if not path.exists():
+            os.replace(unfinished, path)
+            return
+        kept = path.with_name(f"{path.stem}-{secrets.token_hex(4)}{path.suffix}")
+        os.replace(unfinished, kept)
         reason = (
             "another program wrote a file of this name; nothing was replaced, and the result is in"
             f" {kept.name}"
@@ -386,18 +297,11 @@ def _move_to_new(unfinished: Path, path: Path) -> None:
         raise fault(path, reason, "Rename that file") from None
 
 
-def _link(unfinished: Path, path: Path) -> None:
-    """Rename a file; FileExistsError where there is one of the new name."""
+def _is_same_file(one: Path, other: Path) -> bool:
     try:
-        os.link(unfinished, path)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
-        os.replace(unfinished, path)
-
-
-# ---- several writers ----
+        return one.samefile(other)
+    except OSError:  # one of them is not there yet
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 @contextlib.contextmanager
@@ -407,10 +311,10 @@ def locked(path: Path) -> Iterator[None]:
     The lock is a file beside it, held by `flock` where the system has it (it ends with the
     program), and otherwise by its existence. Where none can be created, writing will say why.
     """
-    lock = path.with_name(f".{path.name}.lock")
     if not os.access(path.parent, os.W_OK):
         yield
         return
+    lock = path.with_name(f".{path.name}.lock")
     descriptor = _flock(lock)
     if descriptor is None:
         lock = lock.with_suffix(".held")
@@ -424,11 +328,15 @@ def locked(path: Path) -> Iterator[None]:
 
 def _flock(lock: Path) -> int | None:
     """Return the descriptor of a lock file that we hold; None where there is no `flock`."""
-    if os.name == "nt":
+    try:
+        import fcntl
+    except ImportError:  # Windows
         return None
     while True:
         descriptor = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
-        if _lock(descriptor, wait=True) is None:  # a network drive without locks
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:  # a network drive without locks
             os.close(descriptor)
             return None
         with contextlib.suppress(FileNotFoundError):

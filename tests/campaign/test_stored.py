@@ -50,14 +50,10 @@ def test_files_that_are_not_campaigns_are_refused(tmp_path):
 
 @pytest.mark.posix
 def test_a_campaign_is_written_as_other_files_are(tmp_path):
-    """A link stays a link, what a killed run left behind is deleted, and a place that can't be
-    written to is named.
-    """
+    """A link stays a link, and a place that can't be written to is named."""
     campaign = Campaign(np.linspace(0, 1, 50), min_precision=0.8)
     link = tmp_path / "link.campaign"
-    left = tmp_path / ".real.campaign.999999999.unfinished"
     link.symlink_to(tmp_path / "real.campaign")
-    left.write_text("half")
     assert campaign.save(link) == link
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.campaign", "real.campaign"]
     assert link.is_symlink()

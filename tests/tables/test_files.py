@@ -5,10 +5,7 @@ import io
 import json
 import os
 import pickle
-import subprocess
-import sys
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -139,31 +136,6 @@ with whole_file(sys.argv[1], force=True) as unfinished:
     print(unfinished, flush=True)
     sys.stdin.read()
 """
-
-
-def test_the_unfinished_file_of_a_killed_run_is_deleted_by_the_next_and_that_of_a_live_one_never(
-    tmp_path, monkeypatch
-):
-    """A process in another container has a number that means another process here, or none."""
-    path = tmp_path / "m.skops"
-    command = [sys.executable, "-c", WRITE_AND_WAIT, path]
-    live, killed = (
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    )
-    with live, killed:
-        kept, left = (Path(process.stdout.readline().strip()) for process in (live, killed))
-        killed.kill()
-        killed.wait()
-        assert left.exists()
-        monkeypatch.setattr("os.kill", lambda *_: (_ for _ in ()).throw(ProcessLookupError))
-        semisvm.save(SVC(), path)
-        assert kept.read_text() == "of another process"
-        assert not left.exists()
-        monkeypatch.undo()
-        live.communicate("")
-    assert path.read_text() == "of another process"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["m.skops"]
 
 
 @pytest.mark.posix

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,59 +11,25 @@ from typing import Any
 import click
 
 
-class _File(click.Path):
-    """A path whose links lead somewhere."""
-
-    def __init__(self) -> None:
-        super().__init__(path_type=Path)
-        self.name = "file"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Path:
-        """Return the path, or fail with a sentence."""
-        path = Path(str(super().convert(value, param, ctx)))
-        try:
-            path.stat()
-        except OSError as error:
-            if error.errno == errno.ELOOP:
-                self.fail(f"{path} is a link that leads back to itself: name a file.", param, ctx)
-        return path
-
-
-FILE = _File()
-
-
-class _Number(click.ParamType):
-    """A finite number as people write it: Python would take "1_5" for 15."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        """Return the number, or fail with a sentence."""
-        try:
-            number = float(value)
-        except ValueError:
-            number = float("nan")
-        if "_" in str(value) or not abs(number) < float("inf"):
-            self.fail(f"{value!r} is not a number.", param, ctx)
-        return number
-
-
-class _Share(_Number):
-    """A number, or a percentage: "80%" is 0.8."""
+class _Share(click.ParamType):
+    """A share, or a percentage: "80%" is 0.8."""
 
     name = "share"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
         """Return the number, or fail with a sentence."""
-        if isinstance(value, str) and value.strip().endswith("%"):
-            return super().convert(value.strip()[:-1], param, ctx) / 100
-        share = super().convert(value, param, ctx)
-        if share > 1:
+        words = str(value).strip()
+        is_percentage = words.endswith("%")
+        share = click.FLOAT.convert(words.removesuffix("%"), param, ctx)
+        if is_percentage:
+            return share / 100
+        if not share <= 1:
             self.fail(f"{value!r} is more than 1. Write a share such as 0.9 or 90%.", param, ctx)
         return share
 
 
-NUMBER = _Number()
+FILE = click.Path(path_type=Path)
+NUMBER = click.FLOAT
 SHARE = _Share()
 SEED = click.IntRange(min=0, max=2**32 - 1)  # what NumPy's generators take
 KERNELS = ("linear", "rbf", "poly", "sigmoid")

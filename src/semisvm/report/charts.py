@@ -31,12 +31,10 @@ from semisvm.decision.counts import count_all, precision, recall
 from semisvm.decision.target import f_name
 from semisvm.tables.sentences import (
     STEP_NAMES,
-    audit_sentence,
     figures,
     percent,
     precisions_by_prior,
     verdict,
-    whole,
 )
 from semisvm.tables.summary import ErrorCosts, FitSummary, ScoreSample
 
@@ -92,13 +90,11 @@ def _answer(key: str, name: str, summary: FitSummary) -> dict[str, Any]:
         "confidence": percent(confidence),
         "steps": list(zip(names, steps.values(), strict=True)),
         "measures": measures,
-        "audit_sentence": audit_sentence(steps, measures),
         "sample": sample,
         "missing": why_no_curve(sample),
         "level": sample.level if name in summary.scores else level,
         "table": table,
         "bins": bins,
-        "bins_alt": _bins_alt(sample),
         "priors": [] if point is None else precisions_by_prior(point),
     }
     drawn = {
@@ -129,16 +125,6 @@ def _costs(costs: ErrorCosts | None, target: Target) -> dict[str, Any]:
         return {"missed": costs.missed, "accepted": costs.accepted, "known": True}
     missed, accepted = target.costs or (1.0, 1.0)
     return {"missed": missed, "accepted": accepted, "known": target.costs is not None}
-
-
-def _bins_alt(sample: ScoreSample) -> str:
-    names = ("labeled positive rows", "labeled negative rows", "unlabeled rows")
-    parts = [
-        f"{whole(rows.size)} {name}, median score {float(np.sort(rows)[rows.size // 2]):.3g}"
-        for name, rows in zip(names, _groups(sample).values(), strict=True)
-        if rows.size
-    ]
-    return "Histogram of scores: " + "; ".join(parts) + "." if parts else "No scores."
 
 
 # ---- what is drawn ----

@@ -129,16 +129,21 @@ def say_far_from_fit(
         return ()
     at_fit = float(np.mean(scores > 0))
     now = n_accepted / n_rows
-    pooled = (at_fit * len(scores) + n_accepted) / (len(scores) + n_rows)
-    error = math.sqrt(max(pooled * (1 - pooled), 1e-12) * (1 / len(scores) + 1 / n_rows))
-    is_clear = abs(now - at_fit) > CLEAR_GAP * error
-    if not is_clear or max(now, at_fit) < LARGE_RATIO * min(now, at_fit):
+    if not shares_differ((now, at_fit), (n_rows, len(scores))):
         return ()
     return (
         f"Careful: it accepts {now:.1%} of {counted(n_rows, 'row')}, and {at_fit:.1%} at the fit."
         f"{say_moved(columns_that_moved(summary, rows))}"
         " What was measured at the fit may not hold for these rows.",
     )
+
+
+def shares_differ(shares: tuple[float, float], n_rows: tuple[int, int]) -> bool:
+    """Whether two shares of rows that are accepted are far from each other, beyond chance."""
+    pooled = np.average(shares, weights=n_rows)
+    error = math.sqrt(max(pooled * (1 - pooled), 1e-12) * sum(1 / n for n in n_rows))
+    low, high = sorted(shares)
+    return high - low > CLEAR_GAP * error and high >= LARGE_RATIO * low
 
 
 def say_moved(moved: list[str]) -> str:

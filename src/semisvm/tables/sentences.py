@@ -24,7 +24,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +31,7 @@ from scipy.stats import mannwhitneyu
 
 from semisvm import html
 from semisvm.columns.kinds import LIKE_NUMBERS
-from semisvm.decision import Estimate, Evidence, OperatingPoint, labels_needed
+from semisvm.decision import Estimate, Evidence, OperatingPoint
 from semisvm.decision.audit import (
     SUPERVISED,
     SUPERVISED_THRESHOLD,
@@ -42,7 +41,7 @@ from semisvm.decision.audit import (
 from semisvm.decision.target import f_name
 from semisvm.errors import counted
 from semisvm.estimators.progress import RoundRecord
-from semisvm.tables.column_checks import GIVES_AWAY
+from semisvm.tables.column_checks import GIVES_AWAY, shares_differ
 from semisvm.tables.summary import Comparison, FitSummary
 
 # ---- numbers ----
@@ -192,34 +191,26 @@ def verdict(point: OperatingPoint | None) -> Verdict:
     elif status == "reached":
         sentence = f"The whole {percent(point.confidence)} interval is at or above what was asked."
     elif status == "unproven":
-        doubts, needed = _doubts(point)
-        sentence = " ".join([*doubts, point.reason]).strip()
-        proof = f"To prove {' and '.join(needed)}." if needed and not point.reason else ""
-        advice = " ".join(filter(None, [CERTIFY_BY_SAMPLING, proof, IMPROVE]))
+        sentence = " ".join([*_doubts(point), point.reason]).strip()
+        advice = f"{CERTIFY_BY_SAMPLING} {IMPROVE}"
     n_rows = point.counts.rows if point.sampling is None else point.sampling.n_labels
     measured = f"Measured on {counted(n_rows, 'labeled row')}. {caution}".strip()
     basis = f"The model {rule(point.threshold)}. {measured}"
     return Verdict(status, headline.format(point.target), sentence, basis, advice)
 
 
-def _doubts(point: OperatingPoint) -> tuple[list[str], list[str]]:
-    """Return a sentence for each measure in doubt, and how many rows would prove it."""
-    doubts = []
-    needed = []
-    for name, rows, least, estimate in (
-        ("precision", "accepted rows", point.target.min_precision, point.precision),
-        ("recall", "positive rows", point.target.min_recall, point.recall),
-    ):
-        if least is None or estimate.low >= least:
-            continue
-        doubts.append(
-            f"The {percent(point.confidence)} interval of {name} starts at {rate(estimate.low)},"
-            f" below {least:.3g}: the labels can't rule out a miss."
-        )
-        n = labels_needed(least, confidence=point.confidence)
-        if n is not None:
-            needed.append(f"{name} {least:.3g} takes at least {n} {rows}, all of them right")
-    return doubts, needed
+def _doubts(point: OperatingPoint) -> list[str]:
+    """Return a sentence for each measure in doubt."""
+    asked = {
+        "precision": (point.target.min_precision, point.precision),
+        "recall": (point.target.min_recall, point.recall),
+    }
+    return [
+        f"The {percent(point.confidence)} interval of {name} starts at {rate(estimate.low)}, below"
+        f" {least:.3g}: the labels can't rule out a miss."
+        for name, (least, estimate) in asked.items()
+        if least is not None and estimate.low < least
+    ]
 
 
 # ---- figures ----
@@ -370,21 +361,6 @@ STEP_NAMES = {
 }
 
 
-def audit_sentence(steps: Mapping[str, OperatingPoint], measures: Mapping[str, str]) -> str:
-    """Return the steps of a fit in figures, in the last of the measures."""
-    name, title = list(measures.items())[-1]
-    values = [getattr(point, name).value for point in steps.values()]
-    if len(values) < 2 or any(map(math.isnan, values)):
-        return ""
-    gains = [
-        f"then {rate(after)} ({rate(after - before, '+')})" for before, after in pairwise(values)
-    ]
-    remark = "Where intervals overlap, the labels are too few to tell the steps apart."
-    if list(steps)[-1] == WITH_UNLABELED and not changed_by_unlabeled(steps):
-        remark = "The last step changes nothing: the unlabeled rows do not help here."
-    return f"{title}: {rate(values[0])}, {', '.join(gains)}. {remark}"
-
-
 # ---- records of rounds ----
 
 MEMBER_OF_A_GRAPH = re.compile(r"\bgraph (\d+) (smooth|first (\d+))")
@@ -506,9 +482,6 @@ INSISTED = (
 NEARLY_ALL = 0.5  # of all rows: a model that accepts as many of them sorts out too little,
 MUCH_MORE = 4.0  # if the positive class is so many times rarer
 NEARLY_EVERY = 0.95  # of the unlabeled rows, where only positives are labeled
-# Shares accepted differ if they are so many standard errors apart, and one so many times the other.
-CLEAR_GAP = 3.0
-LARGE_RATIO = 1.5
 
 
 @dataclass(frozen=True)
@@ -693,18 +666,17 @@ def _accepted(summary: FitSummary, name: str) -> str:
     sample = summary.scores.get(name)
     if sample is None or not sample.unlabeled or not sample.labeled:
         return ""
-    scores = [np.array(part, dtype=float) for part in (sample.labeled, sample.unlabeled)]
-    labeled, unlabeled = (float(np.mean(part > 0)) for part in scores)
+    labeled, unlabeled = (
+        float(np.mean(np.array(part, dtype=float) > 0))
+        for part in (sample.labeled, sample.unlabeled)
+    )
     line = (
         f"It accepts {rounded_percent(labeled)} of the labeled and {rounded_percent(unlabeled)} of"
         " the unlabeled rows."
     )
-    if len(set(sample.sign)) < 2:  # labels of one class are unlike the pool by nature
-        return line
-    pooled = float(np.mean(np.concatenate(scores) > 0))
-    variance = max(pooled * (1 - pooled), 1e-12) * sum(1 / len(part) for part in scores)
-    is_clear = abs(labeled - unlabeled) > CLEAR_GAP * math.sqrt(variance)
-    if is_clear and max(labeled, unlabeled) > LARGE_RATIO * min(labeled, unlabeled):
+    is_of_both = len(set(sample.sign)) > 1  # labels of one class are unlike the pool by nature
+    sizes = len(sample.labeled), len(sample.unlabeled)
+    if is_of_both and shares_differ((labeled, unlabeled), sizes):
         line += " They differ much: the labeled rows may not be like the others."
     return line
 
