@@ -64,11 +64,6 @@ CONVERT = {
     ".jsonl": "Convert it to CSV or Parquet",
     ".arff": "Convert it to CSV or Parquet; scipy.io.arff.loadarff reads it",
     ".txt": "Rename it to .csv if its first line names columns",
-    **dict.fromkeys(
-        (".libsvm", ".svmlight", ".svm", ".dat", ".npz"),
-        "The command reads tables with named columns: read it in Python"
-        " (sklearn.datasets.load_svmlight_file, numpy.load), and fit an estimator or write a table",
-    ),
 }
 
 

@@ -112,13 +112,6 @@ def suggest(wanted: str, there: Iterable[str]) -> str:
     return f"Perhaps {close} is meant; {listed}" if close else listed[0].upper() + listed[1:]
 
 
-def is_spelled_like(name: str, known: str) -> bool:
-    """Whether a name may be a misspelled known one; "not fraud" is not one of "fraud"."""
-    own = name.strip().casefold()
-    other = known.strip().casefold()
-    return other not in own and bool(get_close_matches(own, [other]))
-
-
 def counted(n: int, noun: str) -> str:
     """Return a number of things in words: "1 row", "2,000 rows", "3 classes"."""
     return f"{n:,} {noun}" + ("" if n == 1 else "es" if noun.endswith(("s", "ch")) else "s")

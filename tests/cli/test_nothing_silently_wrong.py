@@ -135,7 +135,7 @@ def test_a_manifest_without_a_version_number_is_refused(tmp_path, fitted, versio
             json.loads(entries[files.MANIFEST]) | {"format": version}
         )
 
-    with pytest.raises(DataError, match="which is no version number"):
+    with pytest.raises(DataError, match="where this version reads"):
         semisvm.load(tampered(fitted[1], tmp_path / "m.skops", change))
 
 

@@ -93,9 +93,9 @@ def test_each_of_many_classes_has_its_own_picture(ax):
     model = PreferenceSVC(min_precision=0.9, random_state=0).fit(X, y)
     display = OperatingPointDisplay.from_estimator(model, pos_label=2, ax=ax)
     assert display.point is model.operating_points_[2]
-    with pytest.raises(ValueError, match="pos_label must name one of the 3 classes"):
+    with pytest.raises(ValueError, match="pos_label must name one of the classes"):
         OperatingPointDisplay.from_estimator(model)
-    with pytest.raises(ValueError, match="is not a class"):
+    with pytest.raises(ValueError, match="pos_label must name one of the classes"):
         OperatingPointDisplay.from_estimator(model, pos_label="rose")
 
 

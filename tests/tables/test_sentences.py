@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from semisvm import machines
 from semisvm.cli.commands import commands
 from semisvm.cli.screen import WIDE, Screen, show_first
 from semisvm.decision import Target, measure
 from semisvm.report import render_page
-from semisvm.tables.fit import fit_model
-from semisvm.tables.methods import Settings
 from semisvm.tables.sentences import first_screen
 from semisvm.tables.summary import (
     DataSummary,
@@ -24,7 +21,6 @@ from semisvm.tables.summary import (
     MethodSummary,
     ScoreSample,
 )
-from training_rows import training
 
 JARGON = (
     r"cross-fitted|audit|threshold|empirical|certif(?!y start)|operating"
@@ -161,23 +157,3 @@ def test_shares_accepted_that_differ_much_are_a_warning():
     assert "They differ much" in " ".join(
         first_screen(replace(summary, scores={"spam": other})).lines
     )
-
-
-def test_a_fit_of_many_rows_says_in_which_form_it_was_solved(monkeypatch):
-    monkeypatch.setattr(machines, "DENSE_ROWS", 60)
-    monkeypatch.setattr(machines, "DENSE_ROWS_PER_FEATURE", 1)
-    rows = training(300)
-    rows.codes[:] = np.where(np.arange(300) % 3 == 0, 1, 0)
-    found = {
-        kernel: fit_model(rows, Settings(kernel=kernel), method="supervised").summary
-        for kernel in ("linear", "rbf")
-    }
-    assert any(
-        line.startswith("Many rows: it fits a weighted sum")
-        for line in first_screen(found["linear"]).lines
-    )
-    assert any(
-        "primal form, in time and memory linear in the rows" in note
-        for note in found["linear"].notes
-    )
-    assert not any("Many rows" in line for line in first_screen(found["rbf"]).lines)

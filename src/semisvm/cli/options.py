@@ -19,9 +19,11 @@ class _Share(click.ParamType):
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
         """Return the number, or fail with a sentence."""
         words = str(value).strip()
-        is_percentage = words.endswith("%")
-        share = click.FLOAT.convert(words.removesuffix("%"), param, ctx)
-        if is_percentage:
+        try:
+            share = float(words.removesuffix("%"))
+        except ValueError:
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        if words.endswith("%"):
             return share / 100
         if not share <= 1:
             self.fail(f"{value!r} is more than 1. Write a share such as 0.9 or 90%.", param, ctx)

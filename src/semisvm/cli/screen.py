@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 PATIENCE = 1.0  # seconds before progress is shown
 BETWEEN_LINES = 5.0
 WIDE = 120
-MOST_COLUMNS_SHOWN = 200
 STYLES = {"certified": "green", "reached": "green", "missed": "red"}
 
 
@@ -147,11 +146,9 @@ def show_details(console: Console, summary: FitSummary) -> None:
     data = summary.data
     method = summary.method
     console.print("\n[bold]Columns[/]")
-    for feature in data.features[:MOST_COLUMNS_SHOWN]:
+    for feature in data.features:
         remark = f"   ({escape(with_flags(feature.remark))})" if feature.remark else ""
         console.print(f"  {escape(feature.name)}: {feature.type}{remark}")
-    if len(data.features) > MOST_COLUMNS_SHOWN:
-        console.print(f"  and {len(data.features) - MOST_COLUMNS_SHOWN} more")
     for name, why in data.left_out.items():
         console.print(f"  {escape(name)}: left out, it {escape(why)}")
     console.print(

@@ -110,7 +110,8 @@ def decide(
 def _decide_typed(name: str, cells: Cells, wanted: Type | None) -> Column | Unused:
     """A column that a frame holds as numbers or dates."""
     possible: tuple[Type, ...] = ("date",) if cells.kind == DATES else ("number", "category")
-    if wanted is None and cells.kind == NUMBERS and (reason := no_measurement(name, cells)):
+    is_open = wanted is None and cells.kind == NUMBERS
+    if is_open and (reason := no_measurement(name, _finite_numbers(cells))):
         return Unused(name, reason)
     if wanted not in (None, *possible):
         raise ValueError(f"column {name!r} holds {cells.kind}, which can't be read as {wanted}s")
@@ -159,7 +160,7 @@ def _as_number(name: str, cells: Cells, wanted: Type | None) -> Column | Unused 
         return None
     strays = _strays(cells)
     if not strays:
-        reason = "" if wanted is not None else no_measurement(name, cells)
+        reason = "" if wanted is not None else no_measurement(name, _finite_numbers(cells))
         return Unused(name, reason) if reason else Column(name, "number")
     if any(map(_is_infinite, strays[:STRAY_SPELLINGS])):
         raise ValueError(f"column {name!r} holds {strays[0]!r}, which is not a finite number")
@@ -210,11 +211,10 @@ def _are_rounded(numbers: np.ndarray) -> bool:
     return len(numbers) > 0 and _are_whole(numbers) and np.abs(numbers).max() >= EXACT_IN_FLOAT
 
 
-def no_measurement(name: str, cells: Cells | np.ndarray) -> str:
-    """Why numbers measure nothing: they number the rows, or they are an identifier; "" where
-    they may. Those of an array are finite.
+def no_measurement(name: str, numbers: np.ndarray) -> str:
+    """Why finite numbers measure nothing: they number the rows, or they are an identifier; "" where
+    they may.
     """
-    numbers = cells if isinstance(cells, np.ndarray) else _finite_numbers(cells)
     if len(numbers) <= FEWEST_KEYS:
         return ""
     if numbers[0] in (0, 1) and (np.diff(numbers) == 1).all():
@@ -223,11 +223,7 @@ def no_measurement(name: str, cells: Cells | np.ndarray) -> str:
         return ""
     if _are_rounded(numbers):
         return LONG_KEY
-    if not _are_whole(numbers):
-        return ""
-    if isinstance(cells, np.ndarray):
-        return KEY if len(np.unique(cells)) == len(cells) else ""
-    return KEY if cells.given.is_unique else ""
+    return KEY if _are_whole(numbers) and len(np.unique(numbers)) == len(numbers) else ""
 
 
 # ---- what a person should check ----

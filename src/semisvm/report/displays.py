@@ -283,17 +283,11 @@ class OperatingPointDisplay:
 
 
 def _class_index(final: Any, pos_label: Any) -> int:
-    classes = list(final.classes_)
-    if pos_label is None:
-        if len(classes) == 2:
-            return 1
-        raise ValueError(
-            f"pos_label must name one of the {len(classes)} classes, for example {classes[0]!r}."
-        )
+    classes = np.asarray(final.classes_).tolist()
+    if pos_label is None and len(classes) == 2:
+        return 1
     if pos_label not in classes:
-        raise ValueError(
-            f"pos_label={pos_label!r} is not a class of this estimator; its classes are {classes}."
-        )
+        raise ValueError(f"pos_label must name one of the classes {classes}, got {pos_label!r}.")
     return classes.index(pos_label)
 
 
@@ -304,16 +298,9 @@ def _chosen_point(final: Any, label: Any) -> OperatingPoint:
             f"{type(final).__name__} keeps no calibration scores: pass X and y of labeled rows it"
             " was not trained on."
         )
-    if label not in final.operating_points_:
-        raise ValueError(
-            f"the operating point is that of {final.classes_[1]!r}: pass X and y to see the other"
-            " class."
-        )
-    point = final.operating_points_[label]
+    point = final.operating_points_.get(label)
     if point is None:
-        raise ValueError(
-            f"the fit was stopped before it chose an operating point of {label!r}: fit again."
-        )
+        raise ValueError(f"the fit chose no operating point of {label!r}: pass X and y.")
     return point
 
 

@@ -248,18 +248,18 @@ def parse_costs(words: str, classes: Classes) -> dict[str, float]:
     """Read "spam=10,ham=1": the cost of taking a row of each class for another class."""
     costs: dict[str, float] = {}
     for pair in words.split(","):
-        name, equals, amount = (part.strip() for part in pair.rpartition("="))
+        name, _, amount = (part.strip() for part in pair.rpartition("="))
         value = parse_number(amount)
         code = int(classes.codes_of([name])[0])
-        wrong = ""
-        if not equals or value is None or value <= 0:
-            wrong = f"{pair.strip()!r} is not class=cost. Write spam=10,ham=1, with costs above 0"
-        elif code < 0:
-            wrong = f"no class is called {name!r}. {suggest(name, classes.names)}"
-        elif classes.names[code] in costs:
-            wrong = f"the class {name!r} has two costs. Give one cost to each class"
-        if wrong or value is None:
-            raise DataError(f"`costs`: {wrong}.")
+        if not name or value is None or value <= 0:
+            raise DataError(
+                f"`costs`: {pair.strip()!r} is not class=cost. Write spam=10,ham=1, with costs"
+                " above 0."
+            )
+        if code < 0 or classes.names[code] in costs:
+            raise DataError(
+                f"`costs`: {name!r} is no class, or has two costs. {suggest(name, classes.names)}."
+            )
         costs[classes.names[code]] = value
     missing = [name for name in classes.names if name not in costs]
     if missing:

@@ -14,7 +14,7 @@ from sklearn.metrics import confusion_matrix
 
 from semisvm.decision import Evidence, OperatingPoint, Target, measure
 from semisvm.decision.audit import judge
-from semisvm.errors import MOST_NAMES_SHOWN, DataError, counted, fault, is_spelled_like, suggest
+from semisvm.errors import MOST_NAMES_SHOWN, DataError, counted, fault, suggest
 from semisvm.estimators import METHODS
 from semisvm.labels import encode
 from semisvm.tables.classes import Classes, label_texts
@@ -209,16 +209,7 @@ def say_as_negative(classes: Sequence[str], others: Mapping[str, int]) -> list[s
         f"{name!r} ({counted(n, 'row')})" for name, n in list(others.items())[:MOST_NAMES_SHOWN]
     ]
     named += [f"and {len(others) - len(named):,} more"] if len(others) > len(named) else []
-    said = [f"Labels other than {positive!r} count as {negative!r}: {', '.join(named)}."]
-    doubtful = [repr(name) for name in others if is_spelled_like(name, positive)]
-    if doubtful:
-        are = "is" if len(doubtful) == 1 else "are"
-        listed = ", ".join(doubtful[:MOST_NAMES_SHOWN])
-        said.append(
-            f"Careful: {listed} {are} spelled much like {positive!r}. Correct the cells if that is"
-            " meant."
-        )
-    return said
+    return [f"Labels other than {positive!r} count as {negative!r}: {', '.join(named)}."]
 
 
 def summary_on(

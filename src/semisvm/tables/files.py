@@ -304,18 +304,12 @@ def _check_content(path: Path, content: bytes) -> tuple[dict[str, Any], bytes]:
         _check_sizes(path, archive, len(content))
         manifest = json.loads(archive.read(MANIFEST))
         version = manifest.get("format")
-        if type(version) is not int or version < 1:
-            reason = f"its format is {version!r}, which is no version number"
-            raise fault(path, reason, "Fit the model again")
-        if version != FORMAT_VERSION:
-            is_newer = version > FORMAT_VERSION
+        if type(version) is not int or version != FORMAT_VERSION:
             reason = (
-                f"written by {'a newer' if is_newer else 'an older'} semisvm"
-                f" ({manifest.get('semisvm')}), in format {version} where this version reads"
-                f" {FORMAT_VERSION}"
+                f"written by semisvm {manifest.get('semisvm')}, in format {version!r} where this"
+                f" version reads {FORMAT_VERSION}"
             )
-            remedy = "Upgrade: pip install -U semisvm" if is_newer else "Fit the model again"
-            raise fault(path, reason, remedy)
+            raise fault(path, reason, "Fit the model again, or install that version of semisvm")
         if archive.read(DIGEST).decode() != _digest(archive):
             reason = "the file was damaged or edited: its digest is wrong"
             raise fault(path, reason, "Copy it again, or fit again")

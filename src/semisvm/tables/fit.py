@@ -39,8 +39,6 @@ from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import DataError, counted
 from semisvm.estimators import Method, find_method
 from semisvm.kernels.threads import with_limited_threads
-from semisvm.machines import choose_solver
-from semisvm.matrices import is_sparse_matrix
 from semisvm.model_selection.fair_sample import (
     FairSampleCheck,
     check_fair_sample,
@@ -90,7 +88,6 @@ from semisvm.tables.sentences import (
     INSISTED,
     NO_CERTIFICATE,
     REFUSED,
-    SAID_OF_MANY_ROWS,
     SAME_SCORES,
     UNUSED,
 )
@@ -328,7 +325,6 @@ class Stages:
         if len(classes) > 2 and method.sets_threshold and settings.has_target:
             self.notes.append(ABOVE)
         self.notes += say_weights(estimator)
-        self.notes += _say_form(method, estimator, training, X)
         self.notes += [
             point.reason for point in points.values() if not point.reached and point.reason
         ]
@@ -540,16 +536,6 @@ def _held_out_results(
         labeled, unlabeled = (scores_beyond(part, threshold) for part in (scores, columns[:, k]))
         results.append(ClassResult(name, trial.points[name], audit, labeled, sign, unlabeled))
     return results
-
-
-def _say_form(method: Method, estimator: Any, training: Training, X: Any) -> list[str]:
-    """Say it where a linear machine has so many rows that its primal form is solved."""
-    known = getattr(estimator, "solver", None), getattr(estimator, "kernel", None)
-    if known != ("auto", "linear"):
-        return []
-    n_rows = training.n_labeled if method.name == BASELINE else X.shape[0]
-    form, why = choose_solver(n_rows, X.shape[1], is_sparse=is_sparse_matrix(X))
-    return [f"{SAID_OF_MANY_ROWS} {why}"] if form == "primal" else []
 
 
 def _advise_campaign(

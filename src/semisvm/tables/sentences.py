@@ -460,9 +460,6 @@ NO_CERTIFICATE = (
     "These labels give no hope of a promise, {}: improve the model first. Label the rows that"
     " semisvm suggest lists, and fit again."
 )
-SAID_OF_MANY_ROWS = (
-    "Many rows: it fits a weighted sum of the columns, in time that grows only with the rows."
-)
 REFUSED = (
     "No certificate is given: it would rest on labeled rows that do not look like a random sample."
     " If you know that they are one, say so (`trust_labels`)."
@@ -552,8 +549,6 @@ def first_screen(
         ]
         next_step = _next(status, model, data, summary)
     if summary.positives_only is None and (point is not None or len(summary.classes) > 2):
-        if any(note.startswith(SAID_OF_MANY_ROWS) for note in summary.notes):
-            lines.append(SAID_OF_MANY_ROWS)
         lines.append(_checks(summary, remarks))
     return FirstScreen(status, tuple(line for line in [*lines, next_step] if line))
 
