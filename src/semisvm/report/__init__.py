@@ -32,7 +32,7 @@ from semisvm.disk import whole_file
 from semisvm.errors import counted, require_extra
 from semisvm.estimators.progress import RoundRecord
 from semisvm.html import asset, policy_hash
-from semisvm.report.charts import describe_answers, finite_or_none, plain_ends
+from semisvm.report.charts import describe_answers, plain_ends
 from semisvm.report.displays import CampaignDisplay, OperatingPointDisplay
 from semisvm.tables import sentences
 from semisvm.tables.evaluate import summarize_estimator
@@ -243,9 +243,7 @@ def _describe_rounds(records: Sequence[RoundRecord]) -> dict[str, Any]:
     """Return the records and the columns of a table of them."""
     listing = listing_of(records)
     if "weight" in listing.columns:
-        records = sorted(
-            records, key=lambda record: -(finite_or_none(record.details.get("weight")) or 0.0)
-        )
+        records = sorted(records, key=lambda record: -record.details.get("weight", 0.0))
     shown = [record.as_dict() for record in records[:MOST_LISTED]]
     names = dict.fromkeys(name for record in shown for name in record)
     if listing is ROUNDS:

@@ -250,16 +250,6 @@ def _rounded(values: NDArray[np.float64]) -> list[float | None]:
     return [None if np.isnan(value) else round(float(value), DIGITS) for value in values]
 
 
-def finite_or_none(value: Any) -> float | None:
-    """Return a number as a finite float, or None where it is something else."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        return float(value) if math.isfinite(value) else None
-    except OverflowError:
-        return None
-
-
 def plain_ends(estimate: Estimate) -> list[float | None]:
     """Return [value, low, high] as JSON has it: None for NaN and infinite ends."""
-    return [finite_or_none(float(end)) for end in estimate]
+    return [float(end) if math.isfinite(end) else None for end in estimate]

@@ -26,18 +26,6 @@ if TYPE_CHECKING:
 
     from semisvm.tables.read import Part
 
-# types of Parquet columns that are neither numbers, text nor dates
-NOT_PLAIN = (
-    "list",
-    "large_list",
-    "fixed_size_list",
-    "map",
-    "struct",
-    "binary",
-    "large_binary",
-    "fixed_size_binary",
-)
-
 # ---- Parquet ----
 
 
@@ -78,7 +66,10 @@ class ParquetReader(RowReader):
         return DATES if types.is_timestamp(kind) or types.is_date(kind) else TEXT
 
     def may_read(self, column: str) -> bool:
-        return not str(self.types[column]).startswith(NOT_PLAIN)
+        from pyarrow import types
+
+        kind = self.types[column]
+        return not types.is_nested(kind) and "binary" not in str(kind)
 
     def guess_rows(self, chunk: Chunk) -> int | None:
         return self.n_rows

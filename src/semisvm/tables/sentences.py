@@ -3,14 +3,9 @@
 What came of a target is `OperatingPoint.status`; here it only gets its words. A number that is
 undefined (NaN) is said to be not known.
 
-    first_screen   the answer in at most 120 words, for people who want it and not the method: what
-                   was asked, whether it is kept on the labels, how likely on new rows, how many
-                   rows are accepted, what to do next. A model that is of no use says so in its
-                   first line. Words of statistics stay on the pages below.
-    verdict        what came of one operating point, and what it rests on
-    figures        the numbers of one operating point, each with its interval and its meaning
-    listing_of     how records of a fit are listed: rounds, or, where it tried several ways to use
-                   the unlabeled rows, the result of each, or the members of an average
+The first screen is the answer in at most 120 words, for people who want it and not the method:
+what was asked, whether it is kept on the labels, how likely on new rows, how many rows are
+accepted, what to do next. A model that is of no use says so in its first line.
 
 Where only positives are labeled, the assumption comes first and no precision is claimed: recall and
 lift are measured; the share of positives among the unlabeled rows, the prior, has an upper bound.
