@@ -66,9 +66,13 @@ BELIEFS = {
     "logistic regression": (0.0, 2.0),
 }
 LABELS_PER_CLASS, PULL_OF_TABLES = 50, 4.0
-# Naive Bayes of texts is believed in where a class has LABELS_PER_CLASS labels, and never less than
-# so much.
-NAIVE_BAYES, SMALLEST_BELIEF = "naive Bayes", 1e-3
+# Families of texts are pulled to equal weights: few labels tell hardly more about them than that.
+# On 17 tasks of texts (docstrings, questions by topic, text messages, rated sentences, the SSL
+# book's Text, Reuters; six draws) mean average precision with 10, 20, 30, 50, 100 and 200 labels
+# rose from .620 .684 .740 .788 .828 .884 to .643 .708 .756 .797 .834 .887. A pull of 16, a plain
+# kernel of words as a family, and less belief in graphs differ by less than chance from that.
+PULL_OF_TEXTS = 8.0
+NAIVE_BAYES = "naive Bayes"
 ROWS_AT_ONCE = 20_000  # of which the views are held while new rows are scored
 
 
@@ -222,11 +226,9 @@ def weigh_families(
         mean = sum(of_columns.values()) / len(of_columns)
         beliefs |= {name: belief / mean for name, belief in of_columns.items()}
         strength *= 1 + share * (PULL_OF_TABLES - 1)
-    for name, fit in fits.items():
-        if name.startswith(NAIVE_BAYES):
-            beliefs[name] = max(share**2, SMALLEST_BELIEF)
-        if fit.belief is not None:
-            beliefs[name] = fit.belief
+    elif "words" in fits:
+        strength *= PULL_OF_TEXTS
+    beliefs |= {name: fit.belief for name, fit in fits.items() if fit.belief is not None}
     prior = np.array(list(beliefs.values()))
     crossed = np.stack([fit.members.crossed for fit in fits.values()])
     return stack(
