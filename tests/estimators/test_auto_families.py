@@ -500,6 +500,16 @@ def test_texts(form):
     assert model.predict(["rain wind storm cold"])[0] == 0
 
 
+@pytest.mark.parametrize("is_column", [False, True])
+def test_few_labels_leave_the_families_of_texts_near_equal_weights(is_column):
+    frame, _, hidden = mixed_table(150)
+    hidden[20:] = -1
+    rows = frame[["note"]] if is_column else frame["note"].to_list()
+    model = AutoSVC(columns={"text": ["note"]} if is_column else "auto").fit(rows, hidden)
+    weights = np.array(list(model.families_.values()))
+    assert 0.15 < weights.min() <= weights.max() < 0.35
+
+
 def test_more_than_two_classes():
     data = load_wine(as_frame=True)
     order = np.random.default_rng(0).permutation(len(data.target))

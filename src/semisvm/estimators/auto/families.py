@@ -226,7 +226,7 @@ def weigh_families(
         mean = sum(of_columns.values()) / len(of_columns)
         beliefs |= {name: belief / mean for name, belief in of_columns.items()}
         strength *= 1 + share * (PULL_OF_TABLES - 1)
-    elif "words" in fits:
+    elif any(name.startswith("words") for name in fits):
         strength *= PULL_OF_TEXTS
     beliefs |= {name: fit.belief for name, fit in fits.items() if fit.belief is not None}
     prior = np.array(list(beliefs.values()))
