@@ -16,12 +16,10 @@ from numpy import float32
 
 from semisvm.kernels.compiler import jit, jit_part
 from semisvm.kernels.formula import DOT_FORMULAS
-from semisvm.kernels.intrinsics import PANEL_WIDTH, bits_of, larger, next_piece, provide, smaller
+from semisvm.kernels.intrinsics import PANEL_WIDTH, bits_of, larger, next_piece, smaller
 
 SCANNED_ROWS = 256  # rows per piece of a pass over the data
 MULTIPLIED_ROWS = 16  # rows per piece of a product of sparse matrices
-# Bytes that the system may provide at once where memory is written for the first time.
-LARGE_PAGE = 1 << 21
 _RBF, _POLY, _SIGMOID = (DOT_FORMULAS.index(name) for name in ("rbf", "poly", "sigmoid"))
 
 _LOG2_E = 1.4426950408889634
@@ -30,28 +28,6 @@ _LOG2_E_FLOAT32 = float32(_LOG2_E)
 # digits of float64.
 _POWERS = tuple(math.log(2.0) ** k / math.factorial(k) for k in range(12, -1, -1))
 _P12, _P11, _P10, _P9, _P8, _P7, _P6, _P5, _P4, _P3, _P2, _P1, _P0 = _POWERS
-
-
-@jit_part
-def provide_rows(counter, values, slots):
-    """Touch the memory of the rows to be written; return the first piece that is left to the
-    caller, and its number 0.
-
-    One piece is about a large page. Threads that write parts of the same row would meet a new page
-    at the same time, and all of them would have the system clear it, all but one in vain.
-    """
-    n = values.shape[1]
-    n_rows = slots.shape[0]
-    rows_per_piece = larger(1, LARGE_PAGE // larger(1, n * values.itemsize))
-    n_pieces = -(-n_rows // rows_per_piece)
-    piece = next_piece(counter)
-    while piece < n_pieces:
-        for r in range(piece * rows_per_piece, smaller((piece + 1) * rows_per_piece, n_rows)):
-            if slots[r] >= 0:
-                for column in range(0, n, LARGE_PAGE // values.itemsize):
-                    provide(values, slots[r] * n + column)
-        piece = next_piece(counter)
-    return piece, n_pieces
 
 
 @partial(jit, fastmath={"reassoc", "contract"})  # NaN is a number to look for here

@@ -23,7 +23,7 @@ panel. So numbers z of the panel are stored as z - 128, where nothing is too, an
 
 import numpy as np
 
-from semisvm.kernels.compiled import SCANNED_ROWS, add_stored, finish_dots, provide_rows
+from semisvm.kernels.compiled import SCANNED_ROWS, add_stored, finish_dots
 from semisvm.kernels.compiler import jit, jit_part
 from semisvm.kernels.intrinsics import (
     LOWER_BY_128,
@@ -181,8 +181,7 @@ def spread_moves(
     part = scratch.part
     n = change.shape[0]
     width = total.shape[0]
-    piece, n_pages = provide_rows(counter, values, slots)
-    start = width * (piece - n_pages)
+    start = width * next_piece(counter)
     while start < n:
         stop = smaller(start + width, n)
         add_stored(total, values, stored_slots, stored_moves, start, stop - start)
@@ -209,7 +208,7 @@ def spread_moves(
             _clear(panel, indptr, indices, first, last)
         for i in range(stop - start):
             change[np.uint64(start + i)] = total[i]
-        start = width * (next_piece(counter) - n_pages)
+        start = width * next_piece(counter)
 
 
 @jit_part

@@ -41,21 +41,6 @@ def _add_one(_context, counter):
     return types.int64(counter), generate
 
 
-def _touch(_context, values, at):
-    """Have the system provide the memory of values.ravel()[at] without changing it."""
-
-    def generate(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        kind = ir.IntType(signature.args[0].dtype.bitwidth)
-        there = builder.bitcast(builder.gep(data, [args[1]]), kind.as_pointer())
-        nothing = ir.Constant(kind, 0)
-        # 0 for 0: a write access all the same.
-        builder.cmpxchg(there, nothing, nothing, "monotonic", "monotonic")
-        return context.get_dummy_value()
-
-    return types.void(values, types.int64), generate
-
-
 def _smaller(context, a, b):
     """The smaller of two numbers."""
     kind = context.unify_types(a, b)
@@ -254,7 +239,6 @@ def _sum(_context, sums, panel, features, factors, offsets, pair, start, stop):
 
 
 next_piece: Any = intrinsic(_add_one)
-provide: Any = intrinsic(_touch)
 smaller: Any = intrinsic(_smaller)
 larger: Any = intrinsic(_larger)
 bits_of: Any = intrinsic(_bits)
