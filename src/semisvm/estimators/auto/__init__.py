@@ -71,7 +71,8 @@ class AutoSVC(
         gives smoother scores.
     prior_strength : float, default=0.5
         How strongly the weights are pulled toward the ones that the rows suggest without labels.
-        The pull is worth about this many labels.
+        The pull is worth about this many labels; families of texts are pulled eight times as
+        strongly, to equal weights.
     safe : bool, default=True
         Compare the rows with random ones that have no structure, leave out the kernels whose
         structure the rows do not have, and favor graphs where rows are much nearer to each other
@@ -151,8 +152,8 @@ class AutoSVC(
         The weight of each family: one for points; for a table the kernels of its standardized
         columns, those of its columns mapped to a normal distribution by ranks, trees grown without
         labels, a random forest, extra trees and logistic regression;
-        for texts, and each text column, the kernels of words, those of characters, and latent
-        semantics.
+        for texts, and each text column, the kernels of words, those of characters, latent
+        semantics and naive Bayes.
     structure_ : dict of {str: float}
         How much structure the rows have, without a look at the labels. "components": how much more
         they vary in one direction than rows with independent columns; "graph 3": how much nearer
