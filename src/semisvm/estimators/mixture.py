@@ -179,7 +179,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         X : array-like of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label.
+            The labels; `unlabeled` marks rows without a label (tools: :doc:`/scikit-learn`).
         sample_weight : array-like of shape (n_samples,), default=None
             How many rows each row counts for. A row of weight 0 is left out.
 

@@ -241,7 +241,7 @@ class SVCCV(SupervisedSVC):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label.
+            The labels; `unlabeled` marks rows without a label (tools: :doc:`/scikit-learn`).
         sample_weight : array-like of shape (n_samples,), default=None
             How many rows each row counts for, in training (it multiplies C) and in the scores,
             where the scorer takes weights. A row of weight 0 is left out.

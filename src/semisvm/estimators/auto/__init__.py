@@ -306,7 +306,7 @@ class AutoSVC(
         X : array-like, sparse matrix, DataFrame or array-like of str
             The rows: points, a table, or texts.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label.
+            The labels; `unlabeled` marks rows without a label (tools: :doc:`/scikit-learn`).
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows: a weight of 2 equals duplicating the row, a weight of 0 removes it.
         sample_cost : array-like of shape (n_samples, ...), default=None

@@ -117,7 +117,7 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label.
+            The labels; `unlabeled` marks rows without a label (tools: :doc:`/scikit-learn`).
 
         Returns
         -------

@@ -271,7 +271,7 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label.
+            The labels; `unlabeled` marks rows without a label (tools: :doc:`/scikit-learn`).
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows: a weight of 2 equals duplicating the row. Weights that are not
             whole numbers, or above 10 on average, only multiply C: folds, thresholds and intervals

@@ -199,7 +199,7 @@ class PreferenceClassifier(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, in any form that the estimator takes.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label.
+            The labels; `unlabeled` marks rows without a label (tools: :doc:`/scikit-learn`).
         sample_weight : array-like of shape (n_samples,), default=None
             A row of weight 2 is two rows, for the estimator, folds, thresholds and intervals.
             Weights that are not whole numbers, or above 10 on average, are passed on to the
