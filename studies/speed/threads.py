@@ -255,10 +255,12 @@ def time_command(
         body = "\n".join(f"{line},{text}" for line, text in zip(lines, label, strict=True))
         table.write_text(f"{head}\n{body}\n")
         for way in (ways[0], *ways):  # the first run, which may compile, does not count
-            program = (
-                "import sys; from semisvm.cli import main;"
-                f" from studies.speed.threads import in_way\nwith in_way({way!r}): main()"
-            )
+            program = "from semisvm.cli import main; main()"
+            if way == "all":
+                program = (
+                    "from semisvm.cli import main; from studies.speed.threads import in_way\n"
+                    "with in_way('all'): main()"
+                )
             command = [sys.executable, "-c", program, "fit", str(table), "--target", "target"]
             command += ["--out", str(Path(folder, "model.skops")), "--force"]
             # Before NumPy is loaded: OpenBLAS starts its threads then.
