@@ -131,7 +131,7 @@ def test_joblib_keeps_a_model():
     for model in (
         make_pipeline(StandardScaler(), SupervisedSVC(probability=True)),
         AutoSVC(random_state=0),
-        PreferenceSVC(min_precision=0.8, random_state=0),
+        make_pipeline(StandardScaler(), PreferenceSVC(min_precision=0.8, random_state=0)),
     ):
         file = io.BytesIO()
         joblib.dump(model.fit(X, y), file)

@@ -39,12 +39,15 @@ def make_labeled_scorer(scoring: Any, *, unlabeled: Any = -1) -> LabeledScorer:
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
     >>> from semisvm import SupervisedSVC
     >>> from semisvm.metrics import make_labeled_scorer
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> y[150:] = -1
     >>> scoring = make_labeled_scorer("roc_auc")
-    >>> bool(cross_val_score(SupervisedSVC(), X, y, scoring=scoring).min() > 0.9)
+    >>> model = make_pipeline(StandardScaler(), SupervisedSVC())
+    >>> bool(cross_val_score(model, X, y, scoring=scoring).min() > 0.9)
     True
     """
     return LabeledScorer(scoring, unlabeled)

@@ -615,7 +615,8 @@ def test_columns_of_a_table_are_scaled_and_those_of_points_are_not():
     assert_allclose(
         raw.decision_function(X[is_new]), by_hand.decision_function(X[is_new] / spread), atol=1e-5
     )
-    unscaled = PositiveUnlabeledSVC(scale=False, random_state=0).fit(X[~is_new], y[~is_new])
+    with pytest.warns(UserWarning, match="very different scales"):
+        unscaled = PositiveUnlabeledSVC(scale=False, random_state=0).fit(X[~is_new], y[~is_new])
     f1 = [f1_score(truth[is_new], one.predict(X[is_new])) for one in (raw, unscaled)]
     assert f1[0] > f1[1] + 0.02
     cloud, target, _ = clouds()

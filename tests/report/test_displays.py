@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import precision_recall_curve
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, scale
 
 from report_summaries import binary_summary, draw_scores, multiclass_summary
 from semisvm import PreferenceSVC, SupervisedSVC
@@ -127,6 +127,7 @@ def test_the_class_of_a_summary_to_draw_is_named_where_there_are_several():
 
 def test_what_can_not_be_drawn_is_refused_with_a_sentence(cancer):
     X, y = cancer
+    X = scale(X)
     model = SupervisedSVC().fit(X, y)
     with pytest.raises(ValueError, match="keeps no calibration scores"):
         OperatingPointDisplay.from_estimator(model)

@@ -145,8 +145,10 @@ class ThresholdClassifier(
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from semisvm import SupervisedSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = scale(X)
     >>> model = SupervisedSVC(C=10).fit(X[:100], y[:100])
     >>> strict = model.with_threshold(1.0)
     >>> int(model.predict(X).sum()) > int(strict.predict(X).sum())

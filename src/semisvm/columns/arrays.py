@@ -18,6 +18,10 @@ import numpy as np
 LEAST_EVENNESS, MOST_OF_FEW_VALUES, LONGEST_TAIL = 0.25, 0.3, 15.0
 FEW_VALUES = 10
 FEWEST_ROWS_JUDGED = 50  # of fewer rows, every column has few values
+# From this ratio of ranges on, distances between rows rest on the wide columns alone. Pixels, whose
+# ranges differ by up to 255, stay below it; raw measurements are often above (wine: 2,600).
+VERY_DIFFERENT_RANGES = 1_000.0
+MOST_ROWS_LOOKED_AT = 1_000  # for ranges: a look at all rows would be felt in a fit on a GPU
 
 
 class ColumnStatistics(NamedTuple):
@@ -59,3 +63,22 @@ def looks_like_a_table(X: Any) -> bool:
         return False
     evenness, few_values, tail = column_statistics(X)
     return evenness < LEAST_EVENNESS or few_values > MOST_OF_FEW_VALUES or tail > LONGEST_TAIL
+
+
+@np.errstate(all="ignore")
+def very_different_ranges(X: Any) -> tuple[int, int, float] | None:
+    """The columns of an array with the narrowest and the widest range, and the ratio of the two;
+    None unless it is above VERY_DIFFERENT_RANGES. Columns that never vary do not count, and of a
+    sparse matrix, whose zeros are no measurements, none do.
+    """
+    if not isinstance(X, np.ndarray) or len(X) < FEWEST_ROWS_JUDGED:
+        return None
+    some = X[:: -(-len(X) // MOST_ROWS_LOOKED_AT)]
+    spread = np.ptp(some, axis=0)
+    varying = np.flatnonzero(spread > 0)
+    if not len(varying):
+        return None
+    narrow = varying[np.argmin(spread[varying])]
+    wide = np.argmax(spread)
+    ratio = float(spread[wide] / spread[narrow])
+    return (int(narrow), int(wide), ratio) if ratio >= VERY_DIFFERENT_RANGES else None

@@ -20,6 +20,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from semisvm.columns.arrays import very_different_ranges
 from semisvm.device import on_device_of, on_host
 from semisvm.dual import Status
 from semisvm.errors import UndefinedError
@@ -145,6 +146,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             return fit_stream(self, X, y, sample_weight, sample_cost)
         whole = self._read_problem(X, y, sample_weight, sample_cost, **more)
         X = whole.X
+        self._warn_of_scales(X)
         in_use = whole.weight > 0
         problem = whole.select(in_use)
         self.classes_ = problem.labels.classes
@@ -208,6 +210,23 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             loss=self.loss if has_both_forms else "hinge",
             groups=None if groups is None else column_or_1d(groups),
         )
+
+    def _warn_of_scales(self, X: Any) -> None:
+        """Warn where a few wide columns decide what is near: kernels take columns as they are."""
+        if callable(self.kernel) or self._is_precomputed():
+            return
+        ranges = very_different_ranges(X)
+        if ranges is not None:
+            narrow, wide, ratio = ranges
+            names = getattr(self, "feature_names_in_", range(X.shape[1]))
+            name = type(self).__name__
+            warn_caller(
+                UserWarning(
+                    f"The columns of X have very different scales: the range of {names[wide]!r} is"
+                    f" {ratio:,.0f} times that of {names[narrow]!r}, so {name} hardly sees the"
+                    f" narrow ones. Scale them: make_pipeline(StandardScaler(), {name}())."
+                )
+            )
 
     def _rows_in_place(self, X: Any) -> Any:
         """Rows on the device where the fit can use them, else on the host."""

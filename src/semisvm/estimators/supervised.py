@@ -145,8 +145,10 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from semisvm import SupervisedSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = scale(X)
     >>> y[57:] = -1  # nine labels in ten are hidden
     >>> SupervisedSVC(C=10).fit(X, y).predict(X[:3])
     array([0, 0, 0])

@@ -85,11 +85,13 @@ class SemiSupervisedCalibratedClassifierCV(
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
     >>> from semisvm import SupervisedSVC
     >>> from semisvm.model_selection import SemiSupervisedCalibratedClassifierCV
     >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = scale(X)
     >>> y[100:] = -1  # all but a hundred labels are hidden
-    >>> model = SemiSupervisedCalibratedClassifierCV(SupervisedSVC(gamma=1e-4)).fit(X, y)
+    >>> model = SemiSupervisedCalibratedClassifierCV(SupervisedSVC()).fit(X, y)
     >>> model.predict_proba(X[:2]).shape
     (2, 2)
     """
