@@ -37,6 +37,24 @@ except KeyboardInterrupt:
 print(impatient.n_sent > 1, double(4), signal.getsignal(signal.SIGINT) is signal.default_int_handler)
 """
 
+CUT_OFF = """
+import signal, sys
+
+class Impatient:
+    def find_spec(self, name, *more):
+        if name == "numba.core.types.functions":
+            sys.meta_path.remove(self)
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Impatient())
+import numpy as np
+from semisvm import SupervisedSVC
+
+X = np.random.default_rng(0).normal(size=(400, 3))
+for _ in range(2):
+    print(SupervisedSVC().fit(X, X[:, 0] > 0).termination_condition_)
+"""
+
 
 @pytest.fixture
 def interrupts():
@@ -97,3 +115,11 @@ def test_other_threads_hold_nothing(interrupts):
         signal.raise_signal(signal.SIGINT)
     interrupts.release()  # what was not held can't be released
     assert interrupts.n_holds == 0
+
+
+@pytest.mark.posix
+def test_ctrl_c_while_numba_is_imported_waits_until_it_is():
+    done = subprocess.run(
+        [sys.executable, "-c", CUT_OFF], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stdout == "interrupted\nconverged\n", done.stderr

@@ -10,13 +10,15 @@ import math
 from functools import partial
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 from numpy import float32
 
-from semisvm.kernels.compiler import jit, jit_part
+from semisvm.kernels.compiler import interrupts_wait, jit, jit_part
 from semisvm.kernels.formula import DOT_FORMULAS
 from semisvm.kernels.intrinsics import PANEL_WIDTH, bits_of, larger, next_piece, smaller
+
+with interrupts_wait():
+    from numba import types
+    from numba.extending import overload
 
 SCANNED_ROWS = 256  # rows per piece of a pass over the data
 MULTIPLIED_ROWS = 16  # rows per piece of a product of sparse matrices

@@ -7,7 +7,8 @@ light. `jit_late` compiles in modules that hold more than that.
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from types import FrameType
 from typing import Any
@@ -31,7 +32,8 @@ def jit(function: Callable[..., Any], **more: Any) -> Any:
 
     It must not allocate arrays: what it needs is given to it.
     """
-    from numba import njit
+    with interrupts_wait():
+        from numba import njit
 
     _hold_interrupts_in_numba()
     options = COMPILED | more
@@ -115,6 +117,18 @@ class LateInterrupts:
 
 
 _interrupts = LateInterrupts()
+
+
+@contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Inside, Ctrl-C waits. Numba is imported here: half of an import stays in `sys.modules`, and
+    the next one ends with "module 'numba' has no attribute 'core'".
+    """
+    _interrupts.hold()
+    try:
+        yield
+    finally:
+        _interrupts.release()
 
 
 @cache

@@ -11,12 +11,16 @@ that multiplies bytes.
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from llvmlite.binding import get_host_cpu_features
-from numba import types
-from numba.core.cgutils import get_or_insert_function
-from numba.core.registry import cpu_target
-from numba.extending import intrinsic
+
+from semisvm.kernels.compiler import interrupts_wait
+
+with interrupts_wait():
+    from llvmlite import ir
+    from llvmlite.binding import get_host_cpu_features
+    from numba import types
+    from numba.core.cgutils import get_or_insert_function
+    from numba.core.registry import cpu_target
+    from numba.extending import intrinsic
 
 PANEL_WIDTH = 128  # rows side by side: a whole number of vector registers on every machine
 VECTOR_BYTES = 64  # of one vector; where registers are shorter, the compiler splits it
