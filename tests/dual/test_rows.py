@@ -318,7 +318,7 @@ def test_a_solve_in_many_short_parts_ends_where_a_single_solve_does():
 
 
 def hard_problem(n=1500):
-    """Random signs, almost no limit on the coefficients: minutes of work."""
+    """Random signs, almost no limit on the coefficients: more than a second of work."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3))
     sign = rng.choice([-1.0, 1.0], size=n)
@@ -409,7 +409,7 @@ def test_ctrl_c_while_rows_are_made_leaves_no_wrong_row(at_call, capacity):
     holds_what_it_says(rows, naive(), atol=1e-12)
 
 
-@pytest.mark.parametrize("delay", [0.3, 0.8])
+@pytest.mark.parametrize("delay", [0.05, 0.3])
 def test_a_real_ctrl_c_ends_a_long_solve_with_the_solution_so_far(delay):
     problem = hard_problem()
     problem.kernel.require(np.arange(problem.kernel.n_rows))
@@ -421,10 +421,9 @@ def test_a_real_ctrl_c_ends_a_long_solve_with_the_solution_so_far(delay):
 
     try:
         solution = solve(problem, tol=1e-9, time_limit=60, callback=start_once_there_are_steps)
-    except KeyboardInterrupt:
-        pytest.fail("Ctrl-C came out of the solver instead of ending the solve")
-    finally:
         timer.join()
+    except KeyboardInterrupt:
+        pytest.fail("Ctrl-C came out of the solver, or after the solve had ended")
     assert solution.status is Status.INTERRUPTED
     assert solution.n_iter > 0
     is_feasible(problem, solution.beta)
