@@ -253,16 +253,17 @@ def user_frame(
     fit.
 
     With `reset` the names and the number of columns are kept in the estimator, as scikit-learn
-    does. Columns are told by their names, in any order; with `ignores_others` further ones may be
-    there. The columns of an array are those of the fit, or "x0", "x1" and so on.
+    does. Columns are told by their names, in any order, and scikit-learn's error names those that
+    are missing or new; with `ignores_others` further ones may be there. The columns of an array are
+    those of the fit, or "x0", "x1" and so on.
     """
     import pandas
 
     if is_frame(X):
         X = X if hasattr(X, "iloc") else X.to_pandas()
         known = None if reset else getattr(estimator, "feature_names_in_", None)
-        if known is not None and not ignores_others:
-            X = in_known_order(X, known)
+        if known is not None and set(X.columns) == set(known):
+            X = X[list(known)]
         if reset or not ignores_others:
             validate_data(estimator, X, reset=reset, skip_check_array=True)
         return as_frame(X)
@@ -280,28 +281,6 @@ def as_frame(X: Any) -> pandas.DataFrame:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise ValueError(f"Two columns are called {twice!r}: rename one of them.")
     return frame
-
-
-def in_known_order(X: Any, known: Any) -> Any:
-    """A frame whose columns are in the order of the fit, by their names.
-
-    Missing columns, and those that were not there at the fit, are named in a ValueError.
-    """
-    names = [str(name) for name in X.columns]
-    wanted = [str(name) for name in known]
-    missing = [name for name in wanted if name not in set(names)]
-    extra = [name for name in names if name not in set(wanted)]
-    said = [f"without {_columns(missing)}, which was there at the fit"] if missing else []
-    said += [f"with {_columns(extra)}, which was not there at the fit"] if extra else []
-    if said:
-        raise ValueError(
-            f"X is a table {' and '.join(said)}. Pass the columns of the fit, in any order."
-        )
-    return X if names == wanted else X[list(known)]
-
-
-def _columns(names: list[str]) -> str:
-    return f"column{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
 def listed(names: list[str]) -> str:
