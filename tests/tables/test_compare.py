@@ -225,11 +225,11 @@ def test_views_to_try_are_learned_from_a_sample_of_many_rows(monkeypatch):
         abs(part.take(np.array([1, 4])).form("letters") - part.form("letters")[[1, 4]]).max() == 0
     )
     seen = []
-    fit_encode = TableEncoder.fit_encode
+    fit_transform = TableEncoder.fit_transform
     monkeypatch.setattr(
         TableEncoder,
-        "fit_encode",
-        lambda self, X: seen.append((self.view, len(X))) or fit_encode(self, X),
+        "fit_transform",
+        lambda self, X: seen.append((self.view, len(X))) or fit_transform(self, X),
     )
     monkeypatch.setattr(held_out, "MOST_LEARNED", 150)
     tune_settings(draw_folds(replace(rows, forms={})), Settings())

@@ -92,22 +92,27 @@ class TableEncoder(DocumentationLinkMixin, TransformerMixin, BaseEstimator):
         self : object
             The fitted encoder.
         """
-        self.fit_encode(X)
+        self._learn(X)
         return self
 
-    def fit_encode(self, X: Any) -> Any:
-        """Learn scales, categories and words, and return the rows as a matrix; texts are read once.
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Learn scales, categories and words, and encode these rows; each text is read once.
 
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_rows, n_columns)
             The rows, labeled and unlabeled.
+        y : object
+            Ignored.
 
         Returns
         -------
         ndarray or CSR matrix of shape (n_rows, n_encoded)
-            The encoded rows.
+            The encoded rows; a DataFrame where `set_output` asks for one.
         """
+        return self._for_user(self._learn(X))
+
+    def _learn(self, X: Any) -> Any:
         if self.view not in MATRICES:
             raise ValueError(
                 f"There is no view {self.view!r}: choose standard, quantiles, letters or latent."
@@ -135,7 +140,9 @@ class TableEncoder(DocumentationLinkMixin, TransformerMixin, BaseEstimator):
             The encoded rows; a DataFrame where `set_output` asks for one.
         """
         check_is_fitted(self)
-        matrix = self.encode(self._read(X, reset=False))
+        return self._for_user(self.encode(self._read(X, reset=False)))
+
+    def _for_user(self, matrix: Any) -> Any:
         return matrix if output_container(self) == "default" else as_dense(matrix)
 
     def encode(self, rows: Any) -> Any:

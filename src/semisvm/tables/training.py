@@ -27,7 +27,7 @@ import numpy as np
 from semisvm.columns.cells import Column
 from semisvm.columns.encoder import TableEncoder, scale_matrix
 from semisvm.columns.table import Columns, as_frame, read_table
-from semisvm.columns.views import STANDARD
+from semisvm.columns.views import STANDARD, plain_output
 from semisvm.errors import counted, fault
 from semisvm.estimators import Method
 from semisvm.labels import encode
@@ -161,6 +161,7 @@ class Training:
         """Return the rows in one view, encoded."""
         return self._encoded(view)[1]
 
+    @plain_output
     def _encoded(self, view: str) -> tuple[TableEncoder | None, Any]:
         if view not in self.forms:
             if self.whole is not None:
@@ -168,7 +169,7 @@ class Training:
                 self.forms[view] = others.encoder(view), take_rows(others.form(view), rows)
             elif isinstance(self.rows, Columns):
                 encoder = TableEncoder(view=view)
-                self.forms[view] = encoder, encoder.fit_encode(self.rows)
+                self.forms[view] = encoder, encoder.fit_transform(self.rows)
             else:
                 self.forms[view] = None, scale_matrix(self.rows, view)
         return self.forms[view]
