@@ -113,6 +113,9 @@ class TextViews:
         return terms
 
 
+ReadTexts = dict[str, dict[str, Any]]  # by text column its words and characters as numbers
+
+
 @dataclass(frozen=True)
 class Views:
     """What makes the views of rows: all None for points.
@@ -130,43 +133,38 @@ class Views:
     texts: dict[str, TextViews]
 
     @plain_output
-    def of(self, rows: Any, ready: dict[str, dict[str, Any]] | None = None) -> dict[str, Any]:
-        """The views of a table (`Columns`), of texts, or of points, by name; those of texts may be
-        there already, by column.
+    def of(self, rows: Any, texts: ReadTexts | None = None) -> dict[str, Any]:
+        """The views of a table (`Columns`), of texts, or of points, by name; the texts may have
+        been read already.
         """
-        ready = ready or {}
+        texts = self._read_texts(rows) if texts is None else texts
         if not isinstance(rows, Columns):
-            return ready.get("") or self.texts[""].of(rows) if self.texts else {"rows": rows}
+            return texts.get("", {"rows": rows})
         views: dict[str, Any] = {}
         if self.scaler is not None or self.encoder is not None:
             standardized, quantile = self._numbers(rows)
             categories = self._categories(rows).toarray()
             views["standardized"] = np.hstack([standardized, categories])
             views["quantile"] = np.hstack([quantile, categories])
-        for name, texts in rows.of_type("text").items():
-            for view, matrix in (ready.get(name) or self.texts[name].of(texts)).items():
+        for name, of_text in texts.items():
+            for view, matrix in of_text.items():
                 views[f"{view} of {name}"] = matrix
         return views
 
     @plain_output
     def matrix(
-        self,
-        rows: Columns,
-        view: str = STANDARD,
-        ready: dict[str, dict[str, Any]] | None = None,
+        self, rows: Columns, view: str = STANDARD, texts: ReadTexts | None = None
     ) -> np.ndarray | sparse.csr_matrix:
-        """All columns side by side; sparse where there are categories or text, whose views may be
-        there already, by column.
+        """All columns side by side; sparse where there are categories or text. The texts may have
+        been read already.
         """
-        ready = ready or {}
+        texts = self._read_texts(rows) if texts is None else texts
         standardized, quantile = self._numbers(rows)
         numbers = quantile if view == QUANTILES else standardized
         if self.encoder is None and not self.texts:
             return numbers
         parts = [sparse.csr_matrix(numbers), self._categories(rows)]
-        for name, texts in rows.of_type("text").items():
-            of_text = self.texts[name]
-            parts.append(of_text.matrix(ready.get(name) or of_text.of(texts), view))
+        parts += [self.texts[name].matrix(of_text, view) for name, of_text in texts.items()]
         return sparse.hstack(parts, format="csr")
 
     def names(self, schema: Schema, view: str = STANDARD) -> list[str]:
@@ -185,6 +183,9 @@ class Views:
         for name, text in self.texts.items():
             names += [f"{name}: {term}" for term in text.names(view)]
         return names
+
+    def _read_texts(self, rows: Any) -> ReadTexts:
+        return {name: self.texts[name].of(texts) for name, texts in _text_columns(rows).items()}
 
     def _numbers(self, rows: Columns) -> tuple[np.ndarray, np.ndarray]:
         """Numbers, dates and marks of empty cells: standardized, and with ranks of numbers."""
@@ -214,28 +215,33 @@ class Views:
 
 def make_matrix_of(rows: Columns, view: str) -> tuple[Views, np.ndarray | sparse.csr_matrix]:
     """Learn how a table becomes one matrix, and make it; each text is read once."""
-    views, ready = _learn_views(
-        rows, ranks=view == QUANTILES, characters=view in (LETTERS, LATENT), latent=view == LATENT
-    )
-    return views, views.matrix(rows, view, ready)
+    views, texts = _learn_views(rows, view)
+    return views, views.matrix(rows, view, texts)
 
 
 def make_views_of(rows: Any) -> tuple[Views, dict[str, Any]]:
     """Learn how rows become numbers, and make the views of these rows; each text is read once."""
-    views, ready = _learn_views(rows, ranks=True, characters=True, latent=False, codes=True)
-    return views, views.of(rows, ready)
+    views, texts = _learn_views(rows, None)
+    return views, views.of(rows, texts)
+
+
+def _text_columns(rows: Any) -> dict[str, np.ndarray]:
+    """The texts of rows by column, "" where rows are texts."""
+    if isinstance(rows, Columns):
+        return rows.of_type("text")
+    return {"": rows} if isinstance(rows, np.ndarray) and rows.dtype == object else {}
 
 
 @plain_output
-def _learn_views(
-    rows: Any, ranks: bool, characters: bool, latent: bool, codes: bool = False
-) -> tuple[Views, dict[str, dict[str, Any]]]:
-    """What makes the views, and by text column its words and characters."""
+def _learn_views(rows: Any, view: str | None) -> tuple[Views, ReadTexts]:
+    """What makes one view of a table as a matrix, or with None each view by itself; and the texts
+    of these rows.
+    """
+    learned = {name: _text_views(texts, view) for name, texts in _text_columns(rows).items()}
+    of_texts = {name: views for name, (views, _) in learned.items()}
+    texts = {name: read for name, (_, read) in learned.items()}
     if not isinstance(rows, Columns):
-        is_text = isinstance(rows, np.ndarray) and rows.dtype == object
-        learned = {"": _text_views(rows, characters, latent)} if is_text else {}
-        texts = {name: views for name, (views, _) in learned.items()}
-        return Views(None, None, None, None, texts), {name: one[1] for name, one in learned.items()}
+        return Views(None, None, None, None, of_texts), texts
     imputer = scaler = quantiles = encoder = None
     numbers = np.hstack([rows.numbers, rows.dates])
     if numbers.shape[1]:
@@ -243,26 +249,21 @@ def _learn_views(
         filled = imputer.fit_transform(numbers)
         scaler = StandardScaler().fit(filled)
         d = rows.numbers.shape[1]
-        if ranks and d:
-            quantiles = learn_ranks(filled[:, :d], codes)
+        if d and view in (QUANTILES, None):
+            quantiles = learn_ranks(filled[:, :d], may_be_codes=view is None)
     categories = rows.categories
     if categories.shape[1]:
         encoder = OneHotEncoder(
             handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES
         ).fit(categories)
-    learned = {
-        name: _text_views(cells, characters, latent) for name, cells in rows.of_type("text").items()
-    }
-    texts = {name: views for name, (views, _) in learned.items()}
-    return (
-        Views(imputer, scaler, quantiles, encoder, texts),
-        {name: ready for name, (_, ready) in learned.items()},
-    )
+    return Views(imputer, scaler, quantiles, encoder, of_texts), texts
 
 
-def learn_ranks(numbers: np.ndarray, codes: bool = False) -> QuantileTransformer | OneHotEncoder:
-    """Learn the ranks of numbers or, if wanted and if all have few values, their values."""
-    if codes and 2 < max(len(np.unique(column)) for column in numbers.T) <= MOST_CODES:
+def learn_ranks(
+    numbers: np.ndarray, may_be_codes: bool = False
+) -> QuantileTransformer | OneHotEncoder:
+    """Learn the ranks of numbers or, if they may be codes and all have few values, their values."""
+    if may_be_codes and 2 < max(len(np.unique(column)) for column in numbers.T) <= MOST_CODES:
         return OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit(numbers)
     return QuantileTransformer(
         n_quantiles=min(MOST_QUANTILES, len(numbers)),
@@ -271,24 +272,21 @@ def learn_ranks(numbers: np.ndarray, codes: bool = False) -> QuantileTransformer
     ).fit(numbers)
 
 
-def _text_views(
-    texts: np.ndarray, characters: bool, latent: bool
-) -> tuple[TextViews, dict[str, Any]]:
+def _text_views(texts: np.ndarray, view: str | None) -> tuple[TextViews, dict[str, Any]]:
     """How a text column becomes numbers, and its words and characters as numbers."""
     words, of_words = _learn_terms(_learn_words, texts)
-    if not characters:
+    if view not in (LETTERS, LATENT, None):
         return TextViews(words, None, None), {"words": of_words}
     groups, of_characters = _learn_terms(fit_characters, texts)
     views = TextViews(words, groups, None)
-    ready = {"words": of_words, "characters": of_characters}
-    if not latent:
-        return views, ready
-    both = views.matrix(ready, LETTERS)
-    n_directions = min(N_LATENT, both.shape[0] - 1, both.shape[1] - 1)
-    if n_directions < 2:
-        return views, ready
-    directions = TruncatedSVD(n_directions, n_iter=3, random_state=0).fit(both)
-    return TextViews(words, groups, directions), ready
+    read = {"words": of_words, "characters": of_characters}
+    if view == LATENT:
+        both = views.matrix(read, LETTERS)
+        n_directions = min(N_LATENT, both.shape[0] - 1, both.shape[1] - 1)
+        if n_directions >= 2:
+            directions = TruncatedSVD(n_directions, n_iter=3, random_state=0).fit(both)
+            views = TextViews(words, groups, directions)
+    return views, read
 
 
 def _learn_terms(learn: Callable[[np.ndarray, int, float, int], Any], texts: np.ndarray) -> Any:
