@@ -39,19 +39,10 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         return np.array([cell if isinstance(cell, str) else "" for cell in X], dtype=object)
     if not reset and estimator._input == TEXTS:
         raise ValueError(f"{name} was fitted on strings, but X is a {type(X).__name__}.")
-    if reset and estimator.columns == "auto" and not isinstance(X, Columns) and not is_frame(X):
-        finite = True if is_sparse_matrix(X) else "allow-nan"
-        how: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "ensure_all_finite": finite}
-        X = validated(estimator, X, reset=True, **how)
-    if reset and not _is_table(X, estimator.columns):
-        estimator._input = POINTS
-    elif reset:
-        return _read_new_table(estimator, X)
+    if reset:
+        return _read_new_rows(estimator, X)
     if estimator._input == POINTS:
-        X = validated(estimator, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
-        if reset:
-            refuse_too_large(X, getattr(estimator, "feature_names_in_", None))
-        return X
+        return validated(estimator, X, accept_sparse="csr", dtype=FLOATS, reset=False)
     if not isinstance(X, Columns):
         is_named = isinstance(estimator.columns, Mapping)
         X = as_dense(X)
@@ -64,38 +55,42 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     return estimator._input.read(X)
 
 
-def _is_table(X: Any, columns: Any) -> bool:
-    return (
-        isinstance(X, Columns)
-        or columns == "table"
-        or isinstance(columns, Mapping)
-        or (columns == "auto" and (is_frame(X) or looks_like_a_table(X)))
-    )
-
-
-def _read_new_table(estimator: Any, X: Any) -> Columns:
-    """Settle what the columns of a table are, as they look or as the user names them."""
+def _read_new_rows(estimator: Any, X: Any) -> Any:
+    """Settle whether rows are points or a table, and what its columns are: as they look, or as
+    the user names them.
+    """
     if isinstance(X, Columns):
         X.name_features_of(estimator)
         estimator._input = X.schema
         return X
+    columns = estimator.columns
+    if columns == "auto" and not is_frame(X):
+        finite = True if is_sparse_matrix(X) else "allow-nan"
+        how: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "ensure_all_finite": finite}
+        X = validated(estimator, X, reset=True, **how)
+        columns = "table" if looks_like_a_table(X) else POINTS
+    if columns == POINTS:
+        X = validated(estimator, X, accept_sparse="csr", dtype=FLOATS, reset=True)
+        refuse_too_large(X, getattr(estimator, "feature_names_in_", None))
+        estimator._input = POINTS
+        return X
     X = as_dense(X)
-    is_named = isinstance(estimator.columns, Mapping)
+    is_named = isinstance(columns, Mapping)
     numbers = None if is_named else user_numbers(estimator, X, reset=True)
     frame: Any = None if numbers is not None else user_frame(estimator, X, reset=True)
     types = None
     if is_named:
-        types = _named_types(frame, estimator.columns)
+        types = _named_types(frame, columns)
         frame = frame[[name for name in frame.columns if name in types]]
     try:
-        columns = read_table(frame, types).columns if numbers is None else read_numbers(numbers)
+        table = read_table(frame, types).columns if numbers is None else read_numbers(numbers)
     except ValueError as error:
         raise ValueError(
             f"{type(estimator).__name__}: {error}. Correct it, or say what the columns are"
             " (`columns`)."
         ) from None
-    estimator._input = columns.schema
-    return columns
+    estimator._input = table.schema
+    return table
 
 
 def _named_types(frame: Any, columns: Mapping[str, Any]) -> dict[str, Type]:
