@@ -12,7 +12,6 @@ rows.
 Kernel PCA and the SVM share one kernel and its rows. New rows are predicted by the SVM alone.
 """
 
-from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -24,19 +23,19 @@ from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import MethodFit
 from semisvm.estimators.cluster_labels import (
     EMPTY_RULES,
-    LINEAR_C,
-    N_CLUSTERS,
-    OTHER_C,
-    ClusterChoice,
-    ClusterLabeler,
-    ClusterSearch,
     check_clusterer,
+    describe,
+    find_clusters,
+    label_clusters,
     median_gamma,
+    select_components,
 )
 from semisvm.estimators.equal_rows import arrange_by_content
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Labeler
 from semisvm.kernels.formula import WITH_GAMMA, Formula
+from semisvm.kernels.rows import KernelRows
+from semisvm.kernels.spectrum import kernel_pca
 from semisvm.sklearn_private import Interval, StrOptions
 
 
@@ -47,16 +46,16 @@ class ClusterSVC(BaseSVC):
     The proposed method of [1]_: Algorithm 2 with ``embed=None, kernel="linear"``, Algorithm 3 with
     the defaults. On the paper's designs it gains 1 to 11 points over an SVM of the labeled rows
     where classes are Gaussian clusters, and loses where they are not. C matters more than anything
-    else: choose it by ``C="cv"``.
+    else: choose it and `n_clusters` by :class:`sklearn.model_selection.GridSearchCV` with
+    ``cv=SemiSupervisedKFold()``.
 
     Parameters
     ----------
-    C : float, "cv" or sequence of float, default=1.0
-        The penalty of a row on the wrong side of its margin. "cv" and a sequence: the best value by
-        five-fold cross-validation on the labeled rows.
-    n_clusters : int, "cv", sequence of int or None, default=None
-        Number of clusters, or that of the rows where it is smaller. "cv" and a sequence: chosen
-        together with C. None: 10, or what `clusterer` itself says.
+    C : float, default=1.0
+        The penalty of a row on the wrong side of its margin.
+    n_clusters : int, default=None
+        Number of clusters, or that of the rows where it is smaller. None: 10, or what `clusterer`
+        itself says.
     embed : {"kernel_pca", None}, default="kernel_pca"
         What is clustered: the rows on their kernel principal components, or X as it is.
     clusterer : scikit-learn clusterer, default=None
@@ -128,10 +127,6 @@ class ClusterSVC(BaseSVC):
         The index in `classes_` of each cluster's label, -1 where it was left out.
     n_clusters_ : int
         The number of clusters in use.
-    C_ : float
-        The value of C in use.
-    cv_results_ : list of dict
-        ``n_clusters``, ``C`` and ``accuracy`` of each candidate.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
         One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
@@ -144,12 +139,9 @@ class ClusterSVC(BaseSVC):
 
     Notes
     -----
-    ``sample_weight=2`` equals duplicating the row, but not in the folds of the search for C.
-    `max_iter` holds for each training, `time_limit` for everything.
-
     The first record of `history_` is of the clustering: ``n_clusters``, clusters without labels
-    (``n_without_labels``), the share of labeled rows that agree with their cluster (``agreement``),
-    ``n_components`` and ``C``. Then there is one record per binary problem.
+    (``n_without_labels``), the share of labeled rows that agree with their cluster (``agreement``)
+    and ``n_components``. Then there is one record per binary problem.
 
     References
     ----------
@@ -170,17 +162,11 @@ class ClusterSVC(BaseSVC):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"cv"}), "array-like"],
         "gamma": [
             StrOptions({"median", "scale", "auto"}),
             Interval(Real, 0, None, closed="neither"),
         ],
-        "n_clusters": [
-            Interval(Integral, 1, None, closed="left"),
-            StrOptions({"cv"}),
-            "array-like",
-            None,
-        ],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "embed": [StrOptions({"kernel_pca"}), None],
         "clusterer": "no_validation",
         "empty": [StrOptions(set(EMPTY_RULES))],
@@ -192,7 +178,7 @@ class ClusterSVC(BaseSVC):
         "random_state": ["random_state"],
     }
 
-    n_clusters: int | str | Sequence[int] | None
+    n_clusters: int | None
     embed: Literal["kernel_pca"] | None
     clusterer: Any
     empty: Literal["nearest", "drop", "random"]
@@ -205,9 +191,9 @@ class ClusterSVC(BaseSVC):
 
     def __init__(
         self,
-        C: float | str | Sequence[float] = 1.0,
+        C: float = 1.0,
         *,
-        n_clusters: int | str | Sequence[int] | None = None,
+        n_clusters: int | None = None,
         embed: Literal["kernel_pca"] | None = "kernel_pca",
         clusterer: Any = None,
         empty: Literal["nearest", "drop", "random"] = "nearest",
@@ -240,29 +226,30 @@ class ClusterSVC(BaseSVC):
         seed = int(check_random_state(self.random_state).randint(2**31))
         formula = self._formula_of(problem, seed)
         labels = problem.labels
+        weight = problem.weight
         with problem.progress.whole_fit("cluster-SVM") as watch:
             kernel = problem.kernel_rows(formula)
+            features = self._features(problem, kernel, seed)  # step 0
+            clusters = find_clusters(features, weight, self.clusterer, self.n_clusters, seed)
+            rng = np.random.default_rng(seed)
+            cluster_codes = label_clusters(
+                features, clusters, labels.codes, weight, labels.n_classes, self.empty, rng
+            )
+            codes = np.where(labels.is_labeled, labels.codes, cluster_codes[clusters])
+            n_components = None if self.embed is None else features.shape[1]
+            facts = describe(clusters, cluster_codes, labels, weight)
+            record = watch.record(details=facts | {"n_components": n_components})
+            is_stopped = watch.round_done(record)
             labeler = Labeler(problem, kernel, watch)
-            clusters = ClusterLabeler(self, problem, kernel, seed)  # step 0
-            choice = self._choose(clusters, labeler, formula, seed)
-            codes = clusters.label(labels.codes, choice.n_clusters)  # steps 1 and 2
-            facts = clusters.describe() | {"C": choice.C}
-            record = watch.record(details=facts)
-            is_stopped = watch.round_done(record) or choice.ended_by is Status.STOPPED
-            box = choice.C * problem.weight * problem.costs.price(codes)
+            box = self.C * weight * problem.costs.price(codes)
             labeler.solve(codes, box, max_iter=0 if is_stopped else None)  # step 3
-        ended_by = Status.STOPPED if is_stopped else choice.ended_by
-        if ended_by is not None:
-            labeler.end(ended_by)
-        self.cluster_codes_ = clusters.cluster_codes
-        self.n_clusters_ = len(clusters.cluster_codes)
-        self.C_ = choice.C
-        self.cv_results_ = choice.results
+        if is_stopped:
+            labeler.end(Status.STOPPED)
+        self.cluster_codes_ = cluster_codes
+        self.n_clusters_ = len(cluster_codes)
         rounds = np.where(labels.is_labeled, 0, np.where(codes >= 0, 1, -1))
         fits = labeler.fits([record, *labeler.records()], rounds)
-        return MethodFit(
-            fits, formula, labeler.scheme, codes, rows, {"clusters_": clusters.clusters}
-        )
+        return MethodFit(fits, formula, labeler.scheme, codes, rows, {"clusters_": clusters})
 
     def _formula_of(self, problem: TrainingProblem, seed: int) -> Formula:
         """The kernel; gamma="median" looks at the labeled rows, where the kernel has a gamma."""
@@ -273,16 +260,23 @@ class ClusterSVC(BaseSVC):
         rng = np.random.default_rng(seed)
         return problem.formula(gamma=median_gamma(problem.X, problem.labels, problem.weight, rng))
 
-    def _choose(
-        self, clusters: ClusterLabeler, labeler: Labeler, formula: Formula, seed: int
-    ) -> ClusterChoice:
-        """The number of clusters and C: the user's, or the best of several by cross-validation."""
-        problem = labeler.problem
-        values = _candidates(self.C, LINEAR_C if formula.name == "linear" else OTHER_C)
-        numbers = _candidates(self.n_clusters, {problem.labels.n_classes, *N_CLUSTERS})
-        if len(values) == len(numbers) == 1:
-            return ClusterChoice(numbers[0], float(values[0]), [])
-        return ClusterSearch(clusters, labeler, values).choose(numbers, np.random.default_rng(seed))
+    def _features(self, problem: TrainingProblem, kernel: KernelRows, seed: int) -> Any:
+        """The rows on the components that are kept, or X itself."""
+        if self.embed is None:
+            return problem.X
+        weight = problem.weight
+        components = kernel_pca(
+            kernel,
+            n_components=self.n_components,
+            least=self.least_eigenvalue,
+            solver=self.eigen_solver,
+            rng=np.random.default_rng(seed),
+            weight=None if (weight == 1).all() else weight,
+        )
+        kept = select_components(
+            components, problem.labels.codes, by=self.components, share=self.share, weight=weight
+        )
+        return components.scores[:, kept]
 
     def _check_parameters(self) -> None:
         """Refuse what no fit could use, before any work."""
@@ -291,20 +285,5 @@ class ClusterSVC(BaseSVC):
                 "embed=None clusters the columns of X, and a precomputed kernel has none: use"
                 " embed='kernel_pca'."
             )
-        for name, kind in (("C", Real), ("n_clusters", Integral)):
-            given = getattr(self, name)
-            candidates = list(given) if np.ndim(given) == 1 else []
-            are_right = all(isinstance(one, kind) and 0 < float(one) < np.inf for one in candidates)
-            if np.ndim(given) and not (candidates and are_right):
-                raise ValueError(
-                    f"{name} must be a number or a sequence of positive candidates, got {given!r}."
-                )
         if self.clusterer is not None:
             check_clusterer(self.clusterer, self.n_clusters)
-
-
-def _candidates(given: Any, by_default: Any) -> list[Any]:
-    """The values to choose from, rising; a single one where the user named it."""
-    if isinstance(given, str):  # "cv"
-        return sorted(by_default)
-    return sorted(given) if np.ndim(given) else [given]

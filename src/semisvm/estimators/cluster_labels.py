@@ -1,4 +1,4 @@
-"""Clusters, labels from them, and how many there should be.
+"""Clusters, and labels from them.
 
 Rows are clustered on those principal components of the kernel that tell the classes apart, and each
 cluster takes the majority label of its labeled members (Eq. 3.1 of the paper).
@@ -13,8 +13,6 @@ Equal votes are settled at random, as in the paper. A cluster without a labeled 
 classes, and a random label ruins the method once there are many clusters: `empty` has other rules.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,15 +23,10 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
 from sklearn.utils.validation import has_fit_parameter
 
-from semisvm.dual import Status
 from semisvm.estimators.equal_rows import find_equal_rows
-from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.rounds import EndedEarlyError, Labeler
-from semisvm.kernels.rows import KernelRows
-from semisvm.kernels.spectrum import Components, kernel_pca, weighted_median
+from semisvm.kernels.spectrum import Components, weighted_median
 from semisvm.kernels.threads import openmp_threads
 from semisvm.labels import Labels
-from semisvm.model_selection.cross_fit import assign_folds, hide_single_rows
 
 EMPTY_RULES = ("nearest", "drop", "random")
 DEFAULT_N_CLUSTERS = 10
@@ -189,83 +182,40 @@ def _argmax_at_random(
     return classes[np.where(is_among, rng.random(votes.shape), -1.0).argmax(axis=1)]
 
 
-class ClusterLabeler:
-    """Steps 0 to 2 of the method: features, clusters and labels, each made once.
+def describe(
+    clusters: np.ndarray, cluster_codes: np.ndarray, labels: Labels, weight: np.ndarray
+) -> dict[str, Any]:
+    """What to record of a clustering; `agreement` is that of labels and clusters."""
+    labeled = labels.is_labeled
+    votes = count_votes(clusters, labels.codes, weight, labels.n_classes)
+    agrees = cluster_codes[clusters] == labels.codes
+    return {
+        "n_clusters": len(votes),
+        "n_without_labels": int((~votes.any(axis=1)).sum()),
+        "agreement": float(np.average(agrees[labeled], weights=weight[labeled])),
+    }
 
-    `how` is the ClusterSVC whose parameters say what to do. After `label`, `clusters` and
-    `cluster_codes` are those of the last labeling.
-    """
 
-    def __init__(self, how: Any, problem: TrainingProblem, kernel: KernelRows, seed: int):
-        self.how = how
-        self.X = problem.X
-        self.labels = problem.labels
-        self.seed = seed
-        self.weight = problem.weight
-        self.weight_or_none = None if (self.weight == 1).all() else self.weight
-        self._found: dict[tuple[Any, ...], np.ndarray] = {}
-        self.components = None
-        if how.embed == "kernel_pca":
-            self.components = kernel_pca(
-                kernel,
-                n_components=how.n_components,
-                least=how.least_eigenvalue,
-                solver=how.eigen_solver,
-                rng=np.random.default_rng(seed),
-                weight=self.weight_or_none,
-            )
-
-    def label(self, codes: np.ndarray, n_clusters: int | None) -> np.ndarray:
-        """A class for every row from the labels in `codes`: its own, its cluster's, or -1."""
-        kept, features = self._features(codes)
-        if (kept, n_clusters) not in self._found:
-            self._found[kept, n_clusters] = self._cluster(features, n_clusters)
-        self.kept, self.clusters = kept, self._found[kept, n_clusters]
-        rng = np.random.default_rng(self.seed)
-        self.cluster_codes = label_clusters(
-            features, self.clusters, codes, self.weight, self.labels.n_classes, self.how.empty, rng
-        )
-        return np.where(codes >= 0, codes, self.cluster_codes[self.clusters])
-
-    def describe(self) -> dict[str, Any]:
-        """What to record of the last labeling; `agreement` is that of labels and clusters."""
-        codes = self.labels.codes
-        labeled = self.labels.is_labeled
-        votes = count_votes(self.clusters, codes, self.weight, self.labels.n_classes)
-        agrees = self.cluster_codes[self.clusters] == codes
-        return {
-            "n_clusters": len(votes),
-            "n_without_labels": int((~votes.any(axis=1)).sum()),
-            "agreement": float(np.average(agrees[labeled], weights=self.weight[labeled])),
-            "n_components": None if self.components is None else len(self.kept),
-        }
-
-    def _features(self, codes: np.ndarray) -> tuple[tuple[int, ...], Any]:
-        """Step 0: which components are kept, and the rows on them; or X itself."""
-        if self.components is None:
-            return (), self.X
-        how = {"by": self.how.components, "share": self.how.share, "weight": self.weight}
-        kept = select_components(self.components, codes, **how)
-        return tuple(kept.tolist()), self.components.scores[:, kept]
-
-    def _cluster(self, features: Any, n_clusters: int | None) -> np.ndarray:
-        """Step 1: the cluster of each row."""
-        n_rows = features.shape[0]
-        if self.how.clusterer is not None:
-            clusterer = clone(self.how.clusterer)
-            if n_clusters is not None:
-                clusterer.set_params(n_clusters=min(n_clusters, n_rows))
-            if clusterer.get_params().get("random_state", 0) is None:
-                clusterer.set_params(random_state=self.seed)
+def find_clusters(
+    features: Any, weight: np.ndarray, clusterer: Any, n_clusters: int | None, seed: int
+) -> np.ndarray:
+    """The cluster of each row, by a clusterer of the user's, or by k-means."""
+    n_rows = features.shape[0]
+    weights = {} if (weight == 1).all() else {"sample_weight": weight}
+    if clusterer is not None:
+        clusterer = clone(clusterer)
+        if n_clusters is not None:
+            clusterer.set_params(n_clusters=min(n_clusters, n_rows))
+        if clusterer.get_params().get("random_state", 0) is None:
+            clusterer.set_params(random_state=seed)
+        if not has_fit_parameter(clusterer, "sample_weight"):
             weights = {}
-            if self.weight_or_none is not None and has_fit_parameter(clusterer, "sample_weight"):
-                weights = {"sample_weight": self.weight}
-            return settle_noise(clusterer.fit_predict(features, **weights))
-        # More clusters than distinct rows would stay empty, and scikit-learn would warn of them.
-        k = _n_distinct(features, min(n_clusters or DEFAULT_N_CLUSTERS, n_rows))
-        k_means = KMeans(k, n_init=N_INIT, random_state=self.seed)
-        with openmp_threads(np.inf if n_rows > ROWS_WORTH_THREADS else 0):
-            return settle_noise(k_means.fit_predict(features, sample_weight=self.weight_or_none))
+        return settle_noise(clusterer.fit_predict(features, **weights))
+    # More clusters than distinct rows would stay empty, and scikit-learn would warn of them.
+    k = _n_distinct(features, min(n_clusters or DEFAULT_N_CLUSTERS, n_rows))
+    k_means = KMeans(k, n_init=N_INIT, random_state=seed)
+    with openmp_threads(np.inf if n_rows > ROWS_WORTH_THREADS else 0):
+        return settle_noise(k_means.fit_predict(features, **weights))
 
 
 def _n_distinct(features: Any, most: int) -> int:
@@ -292,106 +242,3 @@ def check_clusterer(clusterer: Any, n_clusters: Any) -> None:
             f"{type(clusterer).__name__} has no parameter n_clusters to set to {n_clusters!r}: use"
             " n_clusters=None."
         )
-
-
-N_FOLDS = 5
-# Values of the paper's reproduction: linear machines in many dimensions want a small C, others do
-# not.
-LINEAR_C = (0.001, 0.003, 0.01, 0.03, 0.1, 1.0, 10.0)
-OTHER_C = (0.1, 1.0, 10.0, 100.0)
-N_CLUSTERS = (5, 10, 20, 50)
-SEARCH_TOL = 1e-2  # a hundredth of the margin: no more is needed to count predictions
-
-
-@dataclass(frozen=True)
-class ClusterChoice:
-    """What was chosen; `results`: one record per pair tried; `ended_by`: what ended the search."""
-
-    n_clusters: int | None
-    C: float
-    results: list[dict[str, Any]]
-    ended_by: Status | None = None
-
-
-def deal_folds(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A fold for each labeled row, class by class; -1 for rows that are never hidden."""
-    order = order_of_appearance(codes, codes.max() + 1)
-    ranked = np.where(codes >= 0, np.argsort(order)[codes], -1)
-    return assign_folds(hide_single_rows(ranked), N_FOLDS, rng=rng)[0]
-
-
-class ClusterSearch:
-    """Cross-validates every number of clusters with every C on the labeled rows, inside a fit.
-
-        for each fold of labeled rows
-            hide their labels; they stay among the rows, unlabeled
-            for each number of clusters: label all rows from the labels that are left
-                for each C, rising: train, from the solution of the C before; count hidden rows that
-                are predicted right
-
-    The pair with most hidden rows right, counted by their weights, is chosen; of equals the fewest
-    clusters and then the smallest C. Kernel rows and eigenvectors are made once for all of it,
-    clusters once for each set of features, and a labeling that comes back is trained on once. A
-    class with a single label is never hidden, so that every fold knows every class; with one label
-    in every class there is nothing to hide. Each training has max_iter steps for itself.
-
-    Ctrl-C, the time limit or a callback ends the search with the best pair so far.
-    """
-
-    def __init__(self, clusters: ClusterLabeler, labeler: Labeler, values: Sequence[float]):
-        self.clusters = clusters
-        self.labeler = labeler
-        self.problem = labeler.problem
-        self.values = values
-        self.seen: dict[bytes, np.ndarray] = {}
-
-    def choose(self, numbers: Sequence[int | None], rng: np.random.Generator) -> ClusterChoice:
-        """The best of these numbers of clusters and values of C."""
-        codes = self.problem.labels.codes
-        weight = self.problem.weight
-        fold = deal_folds(codes, rng)
-        results: list[dict[str, Any]] = []
-        ended_by = None
-        try:
-            for k in numbers if (fold >= 0).any() else ():
-                right = np.zeros(len(self.values))
-                for held_out in np.unique(fold[fold >= 0]):
-                    hidden = fold == held_out
-                    predicted = self.predict(self.clusters.label(np.where(hidden, -1, codes), k))
-                    right += (predicted[:, hidden] == codes[hidden]) @ weight[hidden]
-                accuracy = right / weight[fold >= 0].sum()
-                results += [
-                    {"n_clusters": k, "C": float(C), "accuracy": share}
-                    for C, share in zip(self.values, accuracy.tolist(), strict=True)
-                ]
-        except KeyboardInterrupt:
-            if not results:
-                raise
-            ended_by = Status.INTERRUPTED
-        except EndedEarlyError as error:
-            ended_by = error.args[0]
-        if not results:
-            nearest_to_1 = float(min(self.values, key=lambda C: abs(np.log(C))))
-            return ClusterChoice(min(numbers, key=lambda k: k or 0), nearest_to_1, [], ended_by)
-        best = max(results, key=lambda result: result["accuracy"])  # the first of equals
-        return ClusterChoice(best["n_clusters"], best["C"], results, ended_by)
-
-    def predict(self, guess: np.ndarray) -> np.ndarray:
-        """The class that each C predicts for each row, shape (n_values, n)."""
-        key = guess.tobytes()
-        if key not in self.seen:
-            self.seen[key] = np.stack(list(self._predictions(guess)))
-        return self.seen[key]
-
-    def _predictions(self, guess: np.ndarray) -> Iterator[np.ndarray]:
-        problem, limits = self.problem, self.problem.limits
-        labeler = Labeler(problem, self.labeler.kernel, self.labeler.watch)
-        box_of_C1 = problem.weight * problem.costs.price(guess)
-        tol = max(limits.tol, SEARCH_TOL)
-        for C in self.values:
-            labeler.solve(guess, C * box_of_C1, tol=tol, max_iter=limits.max_iter)
-            if labeler.status is Status.INTERRUPTED:
-                raise KeyboardInterrupt
-            if labeler.status in (Status.TIME_LIMIT, Status.STOPPED):
-                raise EndedEarlyError(labeler.status)
-            yield labeler.codes
