@@ -21,14 +21,26 @@ ADAPTED = ("torch", "cupy", "dask", "jax")
 
 
 @functools.cache
-def loaded_by(statement):
-    code = f"import sys\n{statement}\nprint(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
+def loaded_by(*statements):
+    """The modules that a new process has loaded after each of the statements."""
+    code = "\n".join(f"{statement}\nprint(*sys.modules)" for statement in statements)
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{code}"], capture_output=True, text=True, check=True
+    )
+    return [set(line.split()) for line in done.stdout.splitlines()]
 
 
-def modules_after(statement, watched=HEAVY):
-    return loaded_by(statement) & set(watched)
+SCIKIT_LEARN = """import sklearn.svm, sklearn.model_selection
+try: import sklearn.callback
+except ImportError: pass
+"""
+# One process each, which several tests look at.
+ONE_ESTIMATOR_THEN_AUTO = (
+    SCIKIT_LEARN,
+    "from semisvm import LaplacianSVC",
+    "from semisvm import AutoSVC",
+)
+PREFERENCE = (SCIKIT_LEARN, "from semisvm import PreferenceSVC")
 
 
 def test_importing_semisvm_loads_no_library():
@@ -37,27 +49,25 @@ def test_importing_semisvm_loads_no_library():
 
 
 def test_importing_estimators_adds_no_heavy_module_to_those_of_scikit_learn():
-    ours = modules_after("from semisvm import AutoSVC")
-    ours |= modules_after("from semisvm import PreferenceSVC")
-    theirs = modules_after(
-        "import sklearn.svm, sklearn.model_selection\ntry: import sklearn.callback\n"
-        "except ImportError: pass\n"
-    )
-    assert ours - theirs == set()
+    for statements in (ONE_ESTIMATOR_THEN_AUTO, PREFERENCE):
+        theirs, *_, ours = loaded_by(*statements)
+        assert (ours - theirs) & set(HEAVY) == set()
 
 
 def test_reading_and_writing_models_loads_no_library_that_scikit_learn_adapts_to():
     pytest.importorskip("skops")
     pytest.importorskip("dask")  # by skops alone it is loaded, from scikit-learn 1.7 on
-    statement = "from semisvm.sklearn_private import import_skops_io as load; load().dumps(1)"
-    assert modules_after(statement, ADAPTED) == set()
-    listed = "import skops.io._trusted_types as t; print(*t.SKLEARN_ESTIMATOR_TYPE_NAMES)"
+    loaded, trusted, _ = loaded_by(
+        "from semisvm.sklearn_private import import_skops_io as load; load().dumps(1)",
+        "import skops.io._trusted_types as t; print(*t.SKLEARN_ESTIMATOR_TYPE_NAMES)",
+    )
+    assert loaded & set(ADAPTED) == set()
     code = (  # in a process of its own, in which no other test has enabled experimental ones
         "from sklearn.utils import all_estimators\n"
         "print(*(f'{estimator.__module__}.{name}' for name, estimator in all_estimators()))"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert loaded_by(f"{statement}\n{listed}") >= set(done.stdout.split())
+    assert trusted >= set(done.stdout.split())
 
 
 @pytest.mark.parametrize("target", ["min_precision=0.9", "min_recall=0.8", "min_f=0.6"])
@@ -68,14 +78,17 @@ campaign = Campaign(numpy.linspace(-2, 2, 500), {target})
 campaign.tell(campaign.draw(5), [1, 0, 1, None, 1])
 campaign.verdict(), campaign.accepted()"""
     watched = ("scipy", "sklearn", "numba", "pandas", "semisvm.kernels", "semisvm.campaign.model")
-    assert modules_after(statement, watched) == set()
+    assert loaded_by(statement)[0] & set(watched) == set()
 
 
 def test_an_estimator_is_imported_without_the_others():
-    others = ("semisvm.estimators.auto", "semisvm.estimators.preference")
-    assert modules_after("from semisvm import LaplacianSVC", others) == set()
-    assert modules_after("from semisvm import PreferenceSVC", others) == set(others[1:])
-    assert modules_after("from semisvm import AutoSVC", others) == set(others[:1])
+    auto = "semisvm.estimators.auto"
+    preference = "semisvm.estimators.preference"
+    others = {auto, preference}
+    _, laplacian, after_auto = loaded_by(*ONE_ESTIMATOR_THEN_AUTO)
+    assert laplacian & others == set()
+    assert after_auto & others == {auto}
+    assert loaded_by(*PREFERENCE)[1] & others == {preference}
 
 
 @pytest.mark.parametrize(

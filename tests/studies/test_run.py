@@ -143,6 +143,7 @@ def wait_for_records(path, n, process):
 
 
 @pytest.mark.posix
+@pytest.mark.usefixtures("cells_run_here")
 def test_killed_in_the_middle_and_started_again_it_goes_on(tmp_path):
     paper = paper_of(GOOD, seeds=N_SEEDS)
     path = records_path(tmp_path, paper)
