@@ -30,6 +30,7 @@ def pool(n=2000, apart=2.5, share=0.2):
     ],
     ids=str,
 )
+@pytest.mark.usefixtures("planned_once")
 def test_half_of_all_campaigns_take_fewer_labels_than_forecast(asked):
     """Where predictions are right: labels are drawn with the chances predicted."""
     chances = pool()

@@ -128,6 +128,7 @@ def ever_wrong(make, truth, n_labels, at_once, n_campaigns, is_wrong):
     return count
 
 
+@pytest.mark.usefixtures("planned_once")
 @pytest.mark.parametrize("world", ["just below", "top bad", "rare"])
 def test_sets_for_a_precision_are_rarely_wrong(world):
     """Forty campaigns."""
@@ -149,6 +150,7 @@ def test_sets_for_a_precision_are_rarely_wrong(world):
     assert count <= 0.1 * 40 + 3 * math.sqrt(0.09 * 40)
 
 
+@pytest.mark.usefixtures("planned_once")
 @pytest.mark.parametrize("use", [0.0, 1.5])
 def test_sets_for_a_recall_are_rarely_wrong(use):
     """Scores of no use, and informative ones."""

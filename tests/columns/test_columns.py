@@ -1,6 +1,7 @@
 """One front end for columns: cells are read once, by the command and by `AutoSVC` alike."""
 
 import datetime
+import functools
 import subprocess
 import sys
 from collections import Counter
@@ -155,8 +156,9 @@ def test_dates_are_numbers_however_they_are_stored():
 # ---- categories ----
 
 
-@pytest.mark.parametrize("stored", ["category", "float", "int", "text", "float text", "object"])
-def test_categories_of_numbers_are_their_values_however_they_are_stored(stored):
+@functools.cache
+def model_of_categories():
+    """Codes of shops, their table, its target, and a model of it."""
     rng = np.random.default_rng(0)
     codes = rng.integers(1, 5, 160)
     y = (codes % 2).astype(int)
@@ -164,6 +166,12 @@ def test_categories_of_numbers_are_their_values_however_they_are_stored(stored):
     hidden = np.where(np.arange(160) < 60, y, -1)
     model = AutoSVC().fit(frame, hidden)
     assert model.score(frame, y) > 0.95
+    return codes, frame, hidden, model
+
+
+@pytest.mark.parametrize("stored", ["category", "float", "int", "text", "float text", "object"])
+def test_categories_of_numbers_are_their_values_however_they_are_stored(stored):
+    codes, frame, hidden, model = model_of_categories()
     others = {
         "category": pd.Categorical(codes.astype(float)),
         "float": codes.astype(float),

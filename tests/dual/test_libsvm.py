@@ -45,28 +45,29 @@ def test_float32_rows_at_the_usual_tolerance_give_libsvms_objective():
 
 
 @functools.cache
-def libsvm_on_a_tenth(name, C, gamma, paper_data):
-    """LIBSVM on a tenth of a set of the papers: rows, signs, its model, and held-out rows with its
+def libsvm_on_a_part(name, share, C, gamma, paper_data):
+    """LIBSVM on a share of a set of the papers: rows, signs, its model, and held-out rows with its
     scores.
     """
     data = paper_set(name, paper_data)
     order = np.random.default_rng(0).permutation(np.flatnonzero(data.y >= 0))
-    train = order[: len(order) // 10]
+    train = order[: round(share * len(order))]
     X = data.X[train]
     sign = 2.0 * data.y[train] - 1
     model = SVC(C=C, gamma=gamma, tol=1e-3, cache_size=500).fit(X, sign)
-    held_out = data.X[order[-3000:]]
+    held_out = data.X[order[-1000:]]
     return X, sign, model, held_out, model.decision_function(held_out)
 
 
 @pytest.mark.data
 @pytest.mark.parametrize(
-    ("name", "C", "gamma"), [("adult", 100, 0.5), ("ijcnn1", 10, 0.125), ("protein", 10, 0.25)]
+    ("name", "share", "C", "gamma"),
+    [("adult", 0.1, 100, 0.5), ("ijcnn1", 0.1, 10, 0.125), ("protein", 0.05, 10, 0.25)],
 )
-def test_a_tenth_of_the_papers_sets_gives_libsvms_objective_and_predictions(
-    name, C, gamma, paper_data
+def test_a_part_of_the_papers_sets_gives_libsvms_objective_and_predictions(
+    name, share, C, gamma, paper_data
 ):
-    X, sign, libsvm, held_out, their_scores = libsvm_on_a_tenth(name, C, gamma, paper_data)
+    X, sign, libsvm, held_out, their_scores = libsvm_on_a_part(name, share, C, gamma, paper_data)
     formula = make_formula("rbf", X, gamma=gamma)
     problem = DualProblem(
         kernel_rows(X, formula), -sign, np.minimum(0, C * sign), np.maximum(0, C * sign)

@@ -66,8 +66,8 @@ def test_every_machine_can_stand_on_it(machine):
 
 
 def test_an_svm_on_it_is_nearly_as_good_as_the_average_of_machines():
-    """Digits, two labels per class: an SVM on its own kernel has 23% errors, `AutoSVC` 6%."""
-    X, y = load_digits(return_X_y=True)
+    """Half of the digits, two labels per class: an SVM on its own kernel has many more errors."""
+    X, y = (part[:900] for part in load_digits(return_X_y=True))
     rng = np.random.default_rng(0)
     rows = np.concatenate([rng.permutation(np.flatnonzero(y == c))[:2] for c in range(10)])
     hidden = np.full(len(y), -1)
