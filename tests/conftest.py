@@ -1,6 +1,7 @@
 """Fixtures that several test files share."""
 
 import contextlib
+import gc
 import importlib.util
 import os
 import signal
@@ -159,6 +160,18 @@ def other_device(request) -> str:
 def solve(device):
     """The solver of a device."""
     return partial(dual.solve, device=device)
+
+
+def pytest_collection() -> None:
+    """What is imported and collected stays to the end: the garbage collector need not look at it
+    again and again.
+    """
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items) -> None:

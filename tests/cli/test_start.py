@@ -7,7 +7,7 @@ import subprocess
 import sys
 import textwrap
 
-from command_line import run_command, write_rows
+from command_line import run_command
 
 # skops walks through all packages of scikit-learn; the compiler takes longest to load.
 UNUSED = {"numba"}
@@ -24,36 +24,33 @@ def run_python(code, *arguments):
     return done.stdout.split()
 
 
-def loaded_by(*arguments):
-    """The modules of a process that has run a command."""
+def loaded_by(*commands):
+    """The modules of a process that has run commands, one after the other."""
     code = """
     import sys
     from semisvm.cli import main
-    try:
-        main()
-    except SystemExit as ending:
-        assert ending.code in (0, None), ending.code
+    for command in sys.argv[1:]:
+        sys.argv = ["semisvm", *command.split("\\n")]
+        try:
+            main()
+        except SystemExit as ending:
+            assert ending.code in (0, None), ending.code
     print(*sys.modules)
     """
-    return set(run_python(code, *arguments))
+    return set(run_python(code, *("\n".join(map(str, words)) for words in commands)))
 
 
-def test_predict_loads_nothing_large_that_it_does_not_use(fitted, tmp_path):
+def test_predict_loads_nothing_large_that_it_does_not_use(fitted, tmp_path, capsys):
     data, model = fitted
-    assert not loaded_by("predict", model, data, "--out", tmp_path / "out.csv") & UNUSED
-
-
-def test_predict_of_an_average_loads_no_compiler(tmp_path, capsys):
-    data = write_rows(tmp_path / "t.csv")
-    model = tmp_path / "m.skops"
-    words = ["--target", "y", "--method", "autosvc", "--no-tune", "--out", model]
+    average = tmp_path / "m.skops"
+    words = ["--target", "y", "--method", "autosvc", "--no-tune", "--out", average]
     assert run_command(capsys, "fit", data, *words).code == 0
-    found = loaded_by("predict", model, data, "--out", tmp_path / "out.csv")
+    found = loaded_by(*(("predict", one, data, "--out", f"{one}.csv") for one in (model, average)))
     assert not found & UNUSED
 
 
 def test_help_loads_no_library_for_arrays():
-    assert not loaded_by("--help") & {"numpy", "scipy", "sklearn", "pandas", "rich"}
+    assert not loaded_by(["--help"]) & {"numpy", "scipy", "sklearn", "pandas", "rich"}
 
 
 def test_blas_starts_no_threads_that_the_user_has_not_asked_for(monkeypatch):
