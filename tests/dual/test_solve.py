@@ -2,6 +2,7 @@
 
 import inspect
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -28,13 +29,19 @@ PATIENCE = 300  # seconds after which a solve counts as endless, even on a busy 
 # --- against a general-purpose QP solver ---
 
 
+@cache
+def case_and_optimum(seed):
+    """A random problem and its least objective, for both ways of the CPU."""
+    case = usable(random_case(seed))
+    return case, optimum(case.K, *case.parts, case.total, case.row)[1]
+
+
 @pytest.mark.parametrize("block", range(80))
 def test_random_problems_end_at_the_optimum(block, solve):
     for seed in range(10 * block, 10 * block + 10):
-        case = usable(random_case(seed))
+        case, best = case_and_optimum(seed)
         solution = solve(case.problem(), tol=1e-6, time_limit=PATIENCE)
         assert solution.status is Status.CONVERGED, seed
-        _, best = optimum(case.K, *case.parts, case.total, case.row)
         assert solution.objective == pytest.approx(best, rel=1e-6, abs=1e-7), seed
         assert solution.gap < 1e-6
         is_certified(case, solution)
@@ -42,9 +49,8 @@ def test_random_problems_end_at_the_optimum(block, solve):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_float32_rows_find_the_same_optimum_at_their_precision(seed, solve):
-    case = usable(random_case(1000 + seed))
+    case, best = case_and_optimum(1000 + seed)
     solution = solve(case.problem(np.float32), tol=1e-3, time_limit=PATIENCE)
-    _, best = optimum(case.K, *case.parts, case.total, case.row)
     reach = np.where(np.isfinite(case.upper - case.lower), case.upper - case.lower, 10).sum()
     assert solution.status is Status.CONVERGED
     assert abs(solution.objective - best) <= 1e-5 * abs(best) + 1e-3 * reach
