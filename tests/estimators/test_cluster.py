@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
+from histories import RoundCounter
 from paper_designs import draw_a1, draw_a2, draw_b1, draw_b2, mean_accuracy, one_accuracy
 from semisvm import ClusterSVC, SupervisedSVC
 from semisvm.estimators.cluster_labels import label_clusters, settle_noise
@@ -396,29 +397,12 @@ def test_statistics_choose_better_components_than_eigenvalues_on_b2():
 
 
 def test_callbacks_see_the_clustering_and_may_end_the_fit_there():
-    seen = []
-
-    class Stopper:
-        max_propagation_depth = None
-
-        def setup(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context, **kwargs):
-            pass
-
-        def on_fit_task_end(self, estimator, context, **kwargs):
-            seen.append(context.task_name)
-            return context.task_name == "round"
-
-        def teardown(self, estimator, context):
-            pass
-
     X, y, _ = few_labels()
-    model = ClusterSVC(random_state=0).set_callbacks(Stopper())
+    counter = RoundCounter(1)
+    model = ClusterSVC(random_state=0).set_callbacks(counter)
     with pytest.warns(ConvergenceWarning, match="stopped_by_callback"):
         model.fit(X, y)
-    assert "round" in seen
+    assert counter.n_rounds == 1
     assert model.termination_condition_ == "stopped_by_callback"
 
 

@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
-from histories import records_of
+from histories import RoundCounter, records_of
 from primal import primal_objective, solve_primal
 from semisvm import LaplacianSVC, SupervisedSVC
 from semisvm.estimators import laplacian
@@ -466,23 +466,10 @@ def test_auto_leaves_the_graph_out_where_it_does_not_help():
     )
 
 
-class StopsAfterTheGraph:
-    """A scikit-learn callback that asks to stop once the deformed kernel is made."""
-
-    def setup(self, estimator, context): ...
-
-    def teardown(self, estimator, context): ...
-
-    def on_fit_task_begin(self, estimator, context): ...
-
-    def on_fit_task_end(self, estimator, context):
-        return context.task_name == "round"
-
-
 def test_a_callback_may_end_it_before_the_machine_is_trained():
     X, y, _ = few_labels()
     model = LaplacianSVC()
-    model.set_callbacks(StopsAfterTheGraph())
+    model.set_callbacks(RoundCounter(1))  # the graph is the first round
     with pytest.warns(ConvergenceWarning, match="stopped_by_callback"):
         model.fit(X, y)
     assert model.termination_condition_ == "stopped_by_callback"

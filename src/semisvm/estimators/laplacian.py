@@ -39,7 +39,6 @@ from semisvm.estimators.binary import BinaryFit, MethodFit
 from semisvm.estimators.equal_rows import EqualRows, arrange_by_content, find_equal_rows
 from semisvm.estimators.least_squares import LabeledTarget, fit_least_squares, labeled_target
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.progress import last_in_time
 from semisvm.estimators.rounds import Labeler
 from semisvm.kernels import kernel_rows
 from semisvm.kernels.deformed import Deformed, check_time, deform
@@ -230,7 +229,17 @@ class LaplacianSVC(BaseSVC):
             deadline = problem.limits.share_of_time(TIME_FOR_KERNEL)
             places = columns, column, labeled.weight
             graph = self._make_graph(distinct, formula, deadline, *places)
-            found, ended_by = last_in_time(self._penalized(graph, distinct, formula, labeled))
+            found: _Penalized | None = None
+            ended_by: Status | None = None
+            try:
+                for better in self._penalized(graph, distinct, formula, labeled):
+                    found = better
+            except TimeoutError:
+                ended_by = Status.TIME_LIMIT
+            except KeyboardInterrupt:
+                if found is None:
+                    raise
+                ended_by = Status.INTERRUPTED
             found = found or graph.penalize(0.0, next(iter(graph.L)))
             self.C_intrinsic_ = found.C_intrinsic
             self.power_ = found.power

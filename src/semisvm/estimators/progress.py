@@ -11,10 +11,10 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -91,7 +91,6 @@ class RoundRecord:
 
 SECONDS_BETWEEN_LINES = 1.0
 SECONDS_TO_INSIST = 1.0  # two Ctrl-C within this time mean: end everything
-Step = TypeVar("Step")
 _interrupted_at = -math.inf  # when Ctrl-C last ended a fit of this process
 
 
@@ -172,23 +171,6 @@ class Progress:
         yield watch
         if context is not None:
             watch.was_stopped = bool(context.call_on_fit_task_end(estimator=self.estimator))
-
-
-def last_in_time(steps: Iterable[Step]) -> tuple[Step | None, Status | None]:
-    """The last of the steps, each a result, and what ended them early: a TimeoutError, or Ctrl-C
-    where there is a result to keep.
-    """
-    last = None
-    try:
-        for step in steps:
-            last = step
-    except TimeoutError:
-        return last, Status.TIME_LIMIT
-    except KeyboardInterrupt:
-        if last is None:
-            raise
-        return last, Status.INTERRUPTED
-    return last, None
 
 
 def warn_caller(warning: Warning) -> None:

@@ -235,7 +235,6 @@ class CrossFitted:
         self.leader: Trial | None = None
         self.values = self.guess = np.empty(0)
         self._fold_values: dict[Candidate, list[np.ndarray]] = {}
-        self._ranked: dict[Candidate, list[np.ndarray]] = {}
 
     @property
     def chosen(self) -> Candidate:
@@ -325,7 +324,7 @@ class CrossFitted:
     def _trainings(self, candidate: Candidate) -> list[TrainingCall]:
         """The last round of a candidate in each fold, from the ranks of the round before."""
         is_supervised = candidate is SUPERVISED_CANDIDATE
-        ranked = () if is_supervised else self._rankings(candidate.one_round_less)
+        before = [] if is_supervised else self._fold_values[candidate.one_round_less]
         trainings: list[TrainingCall] = []
         for draw, splits in enumerate(self.splits):
             for number, (_, test) in enumerate(splits):
@@ -334,7 +333,8 @@ class CrossFitted:
                 sequence = ("fold", draw, number)
                 training: TrainingCall = (sign, np.abs(sign), sequence)
                 if not is_supervised:
-                    training = self.soft_training(candidate, ranked[len(trainings)], sign, sequence)
+                    ranked = rank_rows(before[len(trainings)], self.pool)
+                    training = self.soft_training(candidate, ranked, sign, sequence)
                 trainings.append(training)
         return trainings
 
@@ -347,14 +347,6 @@ class CrossFitted:
         guess = guess_by_rank(ranked, len(sign), rate, candidate.is_half)
         share = np.where(guess != 0, candidate.share, np.abs(sign))
         return np.where(guess != 0, guess, sign), share, sequence
-
-    def _rankings(self, candidate: Candidate) -> list[np.ndarray]:
-        """The pool ranked by a candidate in each fold: six candidates need the same."""
-        if candidate not in self._ranked:
-            self._ranked[candidate] = [
-                rank_rows(values, self.pool) for values in self._fold_values[candidate]
-            ]
-        return self._ranked[candidate]
 
     def _fair_scores(self) -> np.ndarray | None:
         """Scores for the fair-sample check, (n,), by the supervised models of the first draw of
