@@ -170,20 +170,3 @@ def solve_machines(
         return solve_many([p for p in problems if isinstance(p, DualProblem)], starts, **limits)
     starts = [None] * len(problems) if starts is None else starts
     return solve_in_turn(solve_machine, problems, starts, **limits)
-
-
-__all__ = [
-    "LinearRows",
-    "MachineRows",
-    "Problem",
-    "Solution",
-    "Solver",
-    "choose_solver",
-    "hinge_problem",
-    "losses_at",
-    "primal_objective",
-    "settle_solver",
-    "slack",
-    "solve_machine",
-    "solve_machines",
-]

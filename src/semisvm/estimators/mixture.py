@@ -157,16 +157,10 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
     ):
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.reg_covar = reg_covar
-        self.costs = costs
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
+
+    costs: Any
+    tol: float
 
     @with_limited_threads
     @with_callbacks
