@@ -9,7 +9,6 @@ from semisvm import Campaign
 from semisvm.campaign import summarize_campaign
 from semisvm.decision import Estimate, Target, certify, choose
 from semisvm.decision.audit import make_audit
-from semisvm.estimators.progress import RoundRecord
 from semisvm.tables.summary import (
     Comparison,
     DataSummary,
@@ -18,7 +17,6 @@ from semisvm.tables.summary import (
     MethodResult,
     MethodSummary,
     ScoreSample,
-    Suggestion,
 )
 
 FEATURES = (
@@ -76,39 +74,8 @@ def answers(found):
     return {"operating_points": points, "audits": audits, "scores": samples}
 
 
-def make_rounds(problem):
-    """Seven rounds of one binary problem."""
-    return tuple(
-        RoundRecord(
-            problem,
-            round=k,
-            n_iter=900 + 130 * k,
-            gap=9.1e-4,
-            seconds=0.05 * k,
-            details={
-                "f_score": 0.88 + 0.07 * (1 - 0.6**k),
-                "threshold": 0.3 - 0.04 * k,
-                "n_positive": 150 + 12 * k,
-                "n_changed": int(160 * 0.55**k),
-                "end": "" if k < 7 else "no_change",
-            },
-        )
-        for k in range(1, 8)
-    )
-
-
 def without_answers(n_labeled=57, n_unlabeled=512):
     """A summary without operating points, audits and scores."""
-    random = np.random.default_rng(7)
-    suggestions = tuple(
-        Suggestion(
-            row=int(random.integers(569)),
-            score=0.02 * k - 0.2,
-            label="malignant" if k > 9 else "benign",
-            values={name: float(random.normal(20, 5)) for name in FEATURES},
-        )
-        for k in range(20)
-    )
     parameters = {
         "C": 1.0,
         "C_unlabeled": 0.1,
@@ -130,8 +97,6 @@ def without_answers(n_labeled=57, n_unlabeled=512):
         classes=("benign", "malignant"),
         positive="malignant",
         method=MethodSummary("preference", "PSVM", "A minimum recall was asked for.", parameters),
-        rounds=make_rounds("malignant vs benign"),
-        suggestions=suggestions,
         notes=(
             "The unlabeled rows did not help: the gain comes from the threshold.",
             "21 positive labels are few: read the intervals, not the values.",
@@ -180,13 +145,11 @@ def multiclass_summary(classes=("setosa", "versicolor", "virginica")):
         name: answer(seed=k, positive_share=1 / 3, distance=2.5 + k, min_precision=0.9)
         for k, name in enumerate(classes)
     }
-    rounds = tuple(record for name in classes for record in make_rounds(f"{name} vs rest"))
     return replace(
         without_answers(),
         classes=tuple(classes),
         positive=None,
         title="Irises",
-        rounds=rounds,
         **answers(found),
     )
 

@@ -25,7 +25,6 @@ from semisvm.columns.cells import CellError, without_missing
 from semisvm.columns.characters import HashedCharacters
 from semisvm.columns.table import Columns, read_table
 from semisvm.tables.fit import fit_model
-from semisvm.tables.label import suggest_training_rows
 from semisvm.tables.methods import Settings
 from semisvm.tables.read_training import read_training
 
@@ -94,7 +93,7 @@ def test_a_fit_of_a_file_reads_each_cell_once_and_has_one_encoder(tmp_path, monk
     )
     training = read_training([tmp_path / "t.csv"], "class")
     fitted = fit_model(training, Settings(), tune=True)
-    suggest_training_rows(fitted, training, 3)
+    assert fitted.summary.data.rows == len(training.codes)
     used = ["amount", "visits", "sent", "urgent", "city", "note"]
     assert typed == dict.fromkeys(used, 1)
     assert set(parsed.values()) == {1}

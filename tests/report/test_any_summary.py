@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from report_html import HOSTILE, read_html
 from semisvm.decision import Counts, Estimate, Target
 from semisvm.decision.operating_point import operating_point
-from semisvm.estimators.progress import RoundRecord
 from semisvm.report import SCRIPTS, render_page
 from semisvm.tables.summary import (
     Comparison,
@@ -22,7 +21,6 @@ from semisvm.tables.summary import (
     MethodResult,
     MethodSummary,
     ScoreSample,
-    Suggestion,
 )
 
 # What pages went wrong on before stands here, so that few examples find it again.
@@ -122,20 +120,6 @@ def summaries(draw):
         audits=draw(st.dictionaries(names, audits, max_size=3)),
         scores=draw(st.dictionaries(names, samples(), max_size=3)),
         costs=draw(st.none() | st.builds(ErrorCosts, st.floats(0, 1e9), st.floats(0, 1e9))),
-        rounds=draw(
-            tuples_of(
-                st.builds(
-                    RoundRecord,
-                    texts,
-                    cells,
-                    counts,
-                    floats,
-                    st.floats(0, 1e6),
-                    st.none() | floats,
-                    details,
-                )
-            )
-        ),
         comparison=draw(
             st.none()
             | st.builds(
@@ -147,7 +131,6 @@ def summaries(draw):
                 verdict=texts,
             )
         ),
-        suggestions=draw(tuples_of(st.builds(Suggestion, counts, floats, texts, details))),
         guard=draw(st.none() | details),
         notes=draw(tuples_of(texts)),
         seconds=draw(floats),

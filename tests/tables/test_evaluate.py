@@ -2,15 +2,11 @@
 figures are whose.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from semisvm.decision.audit import judge
-from semisvm.estimators.progress import RoundRecord
-from semisvm.report import render_page
 from semisvm.tables.evaluate import SEEN, evaluate_file, summary_on
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
@@ -98,20 +94,6 @@ def test_a_report_on_other_rows_says_which_figures_are_of_the_fit(three):
     assert all(note.startswith("About the fit: ") for note in rest)
     assert summary.operating_points == seen.points
     assert len(summary.scores["red"].labeled) == len(seen.codes)
-    assert len(summary.suggestions) == 10
-
-
-def test_alternatives_that_were_tried_are_not_shown_as_rounds(three):
-    model, _ = three
-    assert all("candidate" in record.details for record in model.summary.rounds)
-    page = render_page(model.summary)
-    assert "Ways to use the unlabeled rows" in page
-    assert "What each round did" not in page
-    records = tuple(
-        RoundRecord("red vs rest", k, 1, 0.1, 0.1, details={"loss": 2.0 - k}) for k in (0, 1)
-    )
-    rounds = render_page(replace(model.summary, rounds=records))
-    assert "What each round did" in rounds
 
 
 def test_a_share_is_never_above_1():

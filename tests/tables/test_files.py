@@ -204,7 +204,7 @@ def test_estimators_in_a_model_know_the_classes_by_name_with_the_positive_one_la
         (("is_fair_sample",), "yes"),
         (("comparison",), {"measure": 1}),
         (("notes",), [1]),
-        (("rounds",), [7]),
+        (("audits",), [7]),
         (("method", "name"), None),
         (("seconds",), {}),
     ],

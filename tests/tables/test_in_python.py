@@ -181,7 +181,6 @@ def test_the_report_of_a_table_model_or_a_pipeline_knows_what_was_asked_of_it(mo
     summary = summarize_estimator(model, pd.DataFrame(X, columns=["a", "b"])[60:], y[60:])
     assert summary.operating_points["1"].target.min_recall == 0.8
     assert summary.audits == model.summary.audits
-    assert summary.rounds == model.summary.rounds
     pipeline = make_pipeline(
         StandardScaler(), semisvm.PreferenceSVC(min_recall=0.8, random_state=0)
     ).fit(X, hidden)
@@ -236,8 +235,4 @@ def test_the_report_of_an_average_says_what_carried_the_weight(moons, tmp_path):
     page = semisvm.write_report(model, X[60:], y[60:], tmp_path / "moons.html").read_text(
         encoding="utf-8"
     )
-    heaviest = max(model.weights_, key=model.weights_.get)
     assert "AutoSVC rests on" in page
-    table = page[page.index('<h2 id="rounds">What the model rests on</h2>') :]
-    assert table.index(f"<td>{heaviest}</td>") == table.index("<td>")
-    assert page.count("each row left out</th>") == 1

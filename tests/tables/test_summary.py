@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from semisvm.decision import Estimate, OperatingPoint, Target, choose, measure
-from semisvm.estimators.progress import RoundRecord
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 from semisvm.tables.summary import (
@@ -21,7 +20,6 @@ from semisvm.tables.summary import (
     MethodResult,
     MethodSummary,
     ScoreSample,
-    Suggestion,
 )
 from training_rows import training
 
@@ -51,7 +49,6 @@ def summary():
             "yes": ScoreSample(tuple(scores.tolist()), tuple(sign.tolist()), "empirical", (0.5,), 2)
         },
         costs=ErrorCosts(2.0, 1.0),
-        rounds=(RoundRecord("yes vs no", 1, 42, 1e-4, 0.5, None, {"n_changed": 3}),),
         comparison=Comparison(
             "cost",
             (
@@ -63,7 +60,6 @@ def summary():
             "supervised",
             "The labels can't tell.",
         ),
-        suggestions=(Suggestion(7, 0.01, "yes", {"words": "hello"}),),
         guard={"constant": None, "constant_costs": {"no": 1.0, "yes": 2.0}},
         notes=("A note.",),
         seconds=1.5,
@@ -111,9 +107,3 @@ def test_from_dict_of_an_operating_point_is_the_inverse_of_as_dict(threshold):
         point.target,
         point.counts,
     )
-
-
-def test_from_dict_of_a_round_is_the_inverse_of_as_dict():
-    record = RoundRecord("spam vs rest", 2, 10, 0.5, 0.1, -3.0, {"n_changed": 4})
-    assert record.as_dict()["n_changed"] == 4
-    assert RoundRecord.from_dict(record.as_dict()) == record

@@ -242,8 +242,7 @@ def report_command(
 ) -> None:
     """Write what is known about MODEL as one HTML file that works offline.
 
-    With DATA, the operating point and the scores are measured on its labeled rows, and the rows of
-    it that are worth labeling next are listed.
+    With DATA, the operating point and the scores are measured on its labeled rows.
     """
     from semisvm.disk import check_can_write
     from semisvm.report import write_page

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -172,11 +171,10 @@ def fit_command(
         save(fitted, out, force=force)
         if report is not None:
             from semisvm.report import write_page
-            from semisvm.tables.label import N_SUGGESTED, suggest_training_rows
 
-            suggestions = tuple(suggest_training_rows(fitted, training, N_SUGGESTED))
-            summary = replace(fitted.summary, suggestions=suggestions)
-            write_page(summary, report, force=force, model=out.name, reword=shared.with_flags)
+            write_page(
+                fitted.summary, report, force=force, model=out.name, reword=shared.with_flags
+            )
     pool = options["unlabeled_data"] or options["data"]
     return _show_fitted(screen, fitted.summary, out, report, pool[0], details)
 

@@ -11,7 +11,7 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -75,14 +75,6 @@ class RoundRecord:
         """Return the record as one flat dictionary, `details` merged in."""
         own = {name: value for name, value in vars(self).items() if name != "details"}
         return own | self.details
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> RoundRecord:
-        """Return the record that `as_dict` wrote; names that are no fields become details."""
-        own = {name: value for name, value in values.items() if name in cls.__dataclass_fields__}
-        gap = math.nan if own.get("gap") is None else own["gap"]
-        details = {name: value for name, value in values.items() if name not in own}
-        return cls(**(own | {"gap": gap, "details": details}))
 
     def with_details(self, **more: Any) -> RoundRecord:
         """Return a copy with more details."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from inspect import isfunction
@@ -30,13 +30,12 @@ from typing import Any
 from semisvm.campaign import CampaignSummary
 from semisvm.disk import whole_file
 from semisvm.errors import counted, require_extra
-from semisvm.estimators.progress import RoundRecord
 from semisvm.html import asset, policy_hash
 from semisvm.report.charts import describe_answers, plain_ends
 from semisvm.report.displays import CampaignDisplay, OperatingPointDisplay
 from semisvm.tables import sentences
 from semisvm.tables.evaluate import summarize_estimator
-from semisvm.tables.sentences import ROUNDS, column_title, first_screen, listing_of
+from semisvm.tables.sentences import first_screen
 from semisvm.tables.summary import Comparison, FitSummary
 
 __all__ = [
@@ -48,9 +47,6 @@ __all__ = [
 ]
 
 SCRIPTS = ("d3.min.js", "plot.umd.min.js", "page.js")
-MOST_SUGGESTED = 50
-MOST_LISTED = 400  # rounds
-MOST_COLUMNS = 8
 MOST_FEATURES = 500
 # Control characters; half surrogate pairs, which UTF-8 does not have; and what Unicode keeps for no
 # character, such as the last two places of each of its 17 planes.
@@ -166,7 +162,6 @@ def render_page(
         The page.
     """
     answers = describe_answers(summary)
-    rounds = _describe_rounds(summary.rounds)
     compared = summary.comparison
     first = first_screen(summary, model, remarks="see the notes")
     said = " ".join(answer["verdict"].sentence for answer in answers)
@@ -175,7 +170,6 @@ def render_page(
         status, headline = first.status, lines.pop(0)
     else:
         status, headline = answers[0]["verdict"].status, answers[0]["verdict"].headline
-    columns = list(dict.fromkeys(name for row in summary.suggestions for name in row.values))
     drawn = {
         "answers": [answer["drawn"] for answer in answers],
         "comparison": [] if compared is None else _draw_comparison(compared),
@@ -191,15 +185,8 @@ def render_page(
         next_step=next_step,
         notes=[reword(note) for note in summary.notes if note and note not in said],
         answers=answers,
-        rounds=rounds,
         compared=compared,
         campaign=summary.campaign,
-        suggested=summary.suggestions[:MOST_SUGGESTED],
-        columns=columns[:MOST_COLUMNS],
-        n_left_out=(
-            max(0, len(summary.suggestions) - MOST_SUGGESTED),
-            max(0, len(columns) - MOST_COLUMNS),
-        ),
         features=[
             replace(feature, remark=reword(feature.remark))
             for feature in summary.data.features[:MOST_FEATURES]
@@ -236,31 +223,6 @@ def _draw_campaign(campaign: CampaignSummary) -> dict[str, Any]:
         "paths": campaign.paths,
         "certified_at": campaign.certified_at,
         "prices": prices,
-    }
-
-
-def _describe_rounds(records: Sequence[RoundRecord]) -> dict[str, Any]:
-    """Return the records and the columns of a table of them."""
-    listing = listing_of(records)
-    if "weight" in listing.columns:
-        records = sorted(records, key=lambda record: -record.details.get("weight", 0.0))
-    shown = [record.as_dict() for record in records[:MOST_LISTED]]
-    names = dict.fromkeys(name for record in shown for name in record)
-    if listing is ROUNDS:
-        titles = {
-            name: column_title(name)
-            for name in names
-            if any(sentences.text(record.get(name)) not in ("", "nan") for record in shown)
-        }
-    else:
-        titles = {name: title for name, title in listing.columns.items() if name in names}
-        for record in shown:
-            record["problem"] = sentences.member_name(str(record.get("problem", "")))
-    return {
-        "listing": listing,
-        "titles": titles,
-        "records": shown,
-        "left_out": len(records) - len(shown),
     }
 
 

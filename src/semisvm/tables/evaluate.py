@@ -18,7 +18,6 @@ from semisvm.errors import MOST_NAMES_SHOWN, DataError, counted, fault, suggest
 from semisvm.estimators import METHODS
 from semisvm.labels import encode
 from semisvm.tables.classes import Classes, label_texts
-from semisvm.tables.label import N_SUGGESTED, suggest_rows
 from semisvm.tables.methods import Tell, lead_per_class, say_nothing, say_weights, score_rows
 from semisvm.tables.model import Model, read_codes
 from semisvm.tables.operating import predict_codes, scores_per_class
@@ -215,7 +214,7 @@ def say_as_negative(classes: Sequence[str], others: Mapping[str, int]) -> list[s
 def summary_on(
     model: Model, path: str | Path | None, *, unlabeled: str | None = None, tell: Tell = say_nothing
 ) -> FitSummary:
-    """Return the model's summary with measures on a file's labels, and rows to label next."""
+    """Return the model's summary with measures on a file's labels."""
     summary = model.summary
     if path is None:
         return summary
@@ -237,9 +236,8 @@ def summary_on(
         )
         said = say_as_negative(seen.classes, seen.as_negative)
         notes = (measured, *said, *(f"About the fit: {note}" for note in notes))
-    suggestions = tuple(suggest_rows(model, path, N_SUGGESTED, unlabeled=unlabeled, tell=tell))
     title = f"{model.target} in {name}, by a model of {summary.data.name}"
-    return replace(summary, title=title, created=now(), notes=notes, suggestions=suggestions)
+    return replace(summary, title=title, created=now(), notes=notes)
 
 
 # ---- rows in memory ----

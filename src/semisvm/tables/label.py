@@ -13,7 +13,7 @@ any number of rows; only the candidates are kept in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +30,20 @@ from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import Model, is_unlabeled
 from semisvm.tables.operating import predict_codes
 from semisvm.tables.predict import check_suffix
-from semisvm.tables.summary import Suggestion
-from semisvm.tables.training import BY_DOUBT, Training, draw_rows, name_drawn_column, take_rows
+from semisvm.tables.training import BY_DOUBT, name_drawn_column
 
-N_SUGGESTED = 10  # rows that a report lists
 CANDIDATES_PER_ROW = 20
 FEWEST_CANDIDATES = 100
-MOST_SEARCHED = 20_000  # unlabeled training rows that a report looks through
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A row worth labeling: its number (from 1), score, predicted label and cells."""
+
+    row: int
+    score: float
+    label: str
+    values: dict[str, Any]
 
 
 def suggest_rows(
@@ -61,22 +68,6 @@ def suggest_rows(
     return candidates.spread(n)
 
 
-def suggest_training_rows(model: Model, training: Training, n: int) -> list[Suggestion]:
-    """Return the unlabeled training rows most worth labeling, for the report of a fit."""
-    open_rows = draw_rows(np.flatnonzero(training.codes < 0), MOST_SEARCHED)
-    if not len(open_rows):
-        return []
-    rows = take_rows(training.rows, open_rows)
-    candidates = _Candidates(n)
-    scores = model.decision_function(rows)
-    everything = np.ones(len(open_rows), dtype=bool)
-    candidates.look_through(model, model.matrix_of(rows), scores, everything, rows.to_frame())
-    return [
-        replace(suggestion, row=int(open_rows[suggestion.row - 1]) + 1)
-        for suggestion in candidates.spread(n)
-    ]
-
-
 class _Candidates:
     """The most doubtful rows so far; `distance` is that to the operating point."""
 
@@ -93,7 +84,7 @@ class _Candidates:
         scores: np.ndarray,
         is_open: np.ndarray,
         frame: Any,
-        start: int = 0,
+        start: int,
     ) -> None:
         """Add the most doubtful rows of a chunk; `start` rows of the file come before it."""
         codes = predict_codes(scores)

@@ -16,8 +16,7 @@ the user did not give.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -35,7 +34,6 @@ from semisvm.decision.audit import (
 )
 from semisvm.decision.target import f_name
 from semisvm.errors import counted
-from semisvm.estimators.progress import RoundRecord
 from semisvm.tables.column_checks import GIVES_AWAY, shares_differ
 from semisvm.tables.summary import Comparison, FitSummary
 
@@ -97,14 +95,14 @@ def rule(threshold: float) -> str:
     return f"accepts a row when its score is above {signed(threshold)}"
 
 
-def text(value: Any, digits: int = 6) -> str:
+def text(value: Any) -> str:
     """Return words for a value of any kind; nothing for None."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.{digits}g}"
+        return f"{value:.6g}"
     if isinstance(value, int):
         return f"{value:,}" if abs(value) >= 10_000 else str(value)
     if isinstance(value, Mapping):
@@ -354,86 +352,6 @@ STEP_NAMES = {
     SUPERVISED_THRESHOLD: "Supervised + threshold",
     WITH_UNLABELED: "+ unlabeled rows",
 }
-
-
-# ---- records of rounds ----
-
-MEMBER_OF_A_GRAPH = re.compile(r"\bgraph (\d+) (smooth|first (\d+))")
-
-
-class Listing(NamedTuple):
-    """How records are listed: what they are, and which of their figures are shown, if not all."""
-
-    title: str
-    unit: str
-    about: str = ""
-    columns: Mapping[str, str] = {}
-
-
-ROUNDS = Listing("What each round did", "rounds")
-# Records that are no rounds, by the detail that tells them. They are listed but not drawn: no line
-# leads from one to the next.
-LISTINGS = {
-    "candidate": Listing(
-        "Ways to use the unlabeled rows",
-        "ways",
-        "Each line is one way to train on unlabeled rows with guessed labels, at a fraction of a"
-        " labeled row's weight. All were tried on the same folds as the supervised model. The gain"
-        " is over that model, in the measure that was asked for. A way is used only if its gain is"
-        " larger than one and a half standard errors; otherwise the labels alone decide.",
-        {
-            "problem": "problem",
-            "candidate": "way",
-            "chosen": "chosen",
-            "gain": "gain",
-            "gain_error": "its standard error",
-            "adjusted_precision": "precision",
-            "adjusted_recall": "recall",
-            "adjusted_f_score": "F",
-            "threshold": "threshold",
-            "soft_positive": "guessed positive",
-            "soft_negative": "guessed negative",
-        },
-    ),
-    "belief": Listing(
-        "What the model rests on",
-        "members",
-        "The model is an average of the members below: SVMs that see the rows in different ways,"
-        " and forests. Each was judged on every labeled row as if that row had no label. Those that"
-        " err little get the weight. Members named after a graph or components follow the"
-        " structure of all rows, labeled or not.",
-        {
-            "problem": "member",
-            "weight": "share of the weight",
-            "loo_error": "wrong labels, each row left out",
-            "objective": "its mean squared error",
-        },
-    ),
-}
-
-
-def listing_of(records: Sequence[RoundRecord]) -> Listing:
-    """Return how to list records."""
-    for detail, listing in LISTINGS.items():
-        if any(detail in record.details for record in records):
-            return listing
-    return ROUNDS
-
-
-def member_name(name: str) -> str:
-    """Return the name of a member of an average for people."""
-    return MEMBER_OF_A_GRAPH.sub(
-        lambda match: (
-            f"graph of {match[1]} neighbors, "
-            + (f"{match[3]} smoothest functions" if match[3] else "smooth functions")
-        ),
-        name,
-    )
-
-
-def column_title(name: str) -> str:
-    """Return the name of a column for people."""
-    return "iterations" if name == "n_iter" else name.replace("_", " ")
 
 
 # ---- notes that a fit adds ----

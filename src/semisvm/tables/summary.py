@@ -24,7 +24,6 @@ import numpy as np
 
 from semisvm.campaign import CampaignSummary
 from semisvm.decision import Estimate, OperatingPoint
-from semisvm.estimators.progress import RoundRecord
 from semisvm.plain import read_fields, to_plain
 from semisvm.tables.operating import pair_of_costs
 
@@ -166,16 +165,6 @@ class Comparison:
         return comparison_html(self)
 
 
-@dataclass(frozen=True)
-class Suggestion:
-    """A row worth labeling: its number (from 1), score, predicted label and cells."""
-
-    row: int
-    score: float
-    label: str
-    values: dict[str, Any] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, repr=False)
 class FitSummary:
     """What is known about a fit.
@@ -202,12 +191,8 @@ class FitSummary:
         How likely what was asked for holds on new rows, where that can be said.
     costs : ErrorCosts or None
         What errors cost, where there are two classes and costs were given.
-    rounds : tuple of RoundRecord
-        The estimator's `history_`.
     comparison : Comparison or None
         The methods that were compared before one was chosen.
-    suggestions : tuple of Suggestion
-        Rows worth labeling next.
     guard : dict or None
         The estimator's `guard_`: whether predicting one class for every row would cost less.
     is_fair_sample : bool or None
@@ -240,9 +225,7 @@ class FitSummary:
     scores: dict[str, ScoreSample] = field(default_factory=dict)
     chances: dict[str, float] = field(default_factory=dict)
     costs: ErrorCosts | None = None
-    rounds: tuple[RoundRecord, ...] = ()
     comparison: Comparison | None = None
-    suggestions: tuple[Suggestion, ...] = ()
     guard: dict[str, Any] | None = None
     is_fair_sample: bool | None = None
     notes: tuple[str, ...] = ()
@@ -342,7 +325,6 @@ def summarize(
         positive=classes[1] if len(classes) == 2 else None,
         method=method,
         costs=None if pair is None else ErrorCosts(*pair),
-        rounds=tuple(getattr(estimator, "history_", ())),
         guard=to_plain(getattr(estimator, "guard_", None)),
         versions=installed_versions(),
         machine=describe_machine(),
