@@ -210,7 +210,7 @@ BAD_MODELS = [
     (lambda path: changed(path, MANIFEST, newer), r"written by semisvm 9\.0.*install that version"),
     (
         lambda path: changed(path, "schema.json", foreign),
-        "holds objects of a type that is not of this library",
+        "which no model of this library is made of",
     ),
     (lambda path: npz(X=np.eye(2)), "this is not a model file of semisvm"),
 ]

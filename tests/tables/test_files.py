@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import semisvm
+from semisvm.cli.screen import Screen
 from semisvm.columns.cells import TERM
 from semisvm.disk import whole_file
 from semisvm.errors import DataError
@@ -78,14 +79,20 @@ def test_the_summary_in_the_file_says_what_the_model_is(tmp_path):
     ]
 
 
-def test_types_that_are_not_ours_are_refused(tmp_path):
+@pytest.mark.parametrize(
+    "friend",
+    [os.system, semisvm.save, Screen(), whole_file],
+    ids=["system", "save", "a screen", "whole_file"],
+)
+def test_types_that_are_not_ours_and_functions_are_refused(tmp_path, friend):
     foreign = StandardScaler()
-    foreign.friend = os.system
-    with pytest.raises(DataError, match="holds objects of a type that is not of this library"):
+    foreign.friend = friend
+    with pytest.raises(DataError, match="which no model of this library is made of"):
         semisvm.load(semisvm.save(foreign, tmp_path / "f.skops"))
-    assert (
-        semisvm.load(semisvm.save(SVC(), tmp_path / "svc.skops")).C == 1.0
-    )  # on the list of skops
+
+
+def test_what_skops_trusts_is_read(tmp_path):
+    assert semisvm.load(semisvm.save(SVC(), tmp_path / "svc.skops")).C == 1.0
 
 
 def test_a_pickle_is_no_model_and_is_never_opened(tmp_path):

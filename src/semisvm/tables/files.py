@@ -6,13 +6,13 @@
     semisvm/summary.json     the whole `FitSummary`
     semisvm/sha256           digest of everything above
 
-Loading runs no code from the file: only types of scikit-learn that skops trusts and the types of
-this library that a model is made of are created; any other type is refused. The digest finds files
-that were damaged or edited. It is not a signature: whoever edits a file on purpose can compute it
-again. So a file may not unpack to much more than its own size, archives inside it included; arrays
-may not claim to be larger than what is there; and a model of a table may search texts only for the
-patterns that `semisvm fit` uses, since others can take for ever. Use models of people you trust all
-the same.
+Loading runs no code from the file: only types of scikit-learn that skops trusts, and types of this
+library that hold values, are created; any other type, and every function, is refused. The digest
+finds files that were damaged or edited. It is not a signature: whoever edits a file on purpose can
+compute it again. So a file may not unpack to much more than its own size, archives inside it
+included; arrays may not claim to be larger than what is there; and a model of a table may search
+texts only for the patterns that `semisvm fit` uses, since others can take for ever. Use models of
+people you trust all the same.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ import hashlib
 import io
 import json
 import math
-import typing
 import zipfile
 import zlib
-from collections.abc import Collection
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from semisvm.disk import SUFFIXES, first_line, read_bytes, whole_file
 from semisvm.errors import DataError, fault, require_extra
@@ -74,26 +74,6 @@ FOREIGN_TYPES = (
     "sklearn.compose._column_transformer._RemainderColsList",  # of scikit-learn 1.6
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
-)
-# Types of this library, besides its estimators, that models are made of; with them come the types
-# of their fields.
-PARTS_OF_MODELS = (
-    "semisvm.tables.model.Model",
-    "semisvm.columns.cells.Column",
-    "semisvm.columns.table.Schema",
-    "semisvm.columns.views.Views",
-    "semisvm.campaign.ThresholdClassifier",
-    "semisvm.decision.OperatingPoint",
-    "semisvm.decision.PositiveUnlabeledEvidence",
-    "semisvm.decision.without_negatives.AcceptedCounts",
-    "semisvm.dual.Status",
-    "semisvm.estimators.auto.families.FamilyAverage",
-    "semisvm.model_selection.calibration._GivenScores",
-    "semisvm.estimators.problem.Costs",
-    "semisvm.estimators.gaussians.Gaussians",
-    "semisvm.estimators.progress.RoundRecord",
-    "semisvm.kernels.Formula",
-    "semisvm.model_selection.FairSampleCheck",
 )
 
 
@@ -177,13 +157,23 @@ def _read_by_skops(path: Path, content: bytes) -> Any:
     from semisvm.sklearn_private import import_skops_io
 
     skops_io = import_skops_io()
-    wanted = set(skops_io.get_untrusted_types(data=content))
-    trusted = sorted(trusted_types(wanted))
-    unknown = sorted(wanted - set(trusted))
+    wanted = skops_io.get_untrusted_types(data=content)
+    unknown = [name for name in wanted if name not in FOREIGN_TYPES and not _holds_values(name)]
     if unknown:
-        reason = f"holds objects of a type that is not of this library, {unknown[0]}"
+        reason = f"holds {unknown[0]}, which no model of this library is made of"
         raise fault(path, reason, "Don't use it, unless you know who made it and why")
-    return skops_io.loads(content, trusted=trusted)
+    return skops_io.loads(content, trusted=wanted)
+
+
+def _holds_values(name: str) -> bool:
+    """Whether a name is that of an estimator, dataclass, named tuple or enum of this library."""
+    module, _, name_in_module = name.rpartition(".")
+    if not module.startswith("semisvm."):
+        return False
+    kind = getattr(import_module(module), name_in_module, None)
+    return isinstance(kind, type) and (
+        issubclass(kind, BaseEstimator | tuple | Enum) or dataclasses.is_dataclass(kind)
+    )
 
 
 def load_table_model(path: str | Path) -> Model:
@@ -202,42 +192,6 @@ def load_table_model(path: str | Path) -> Model:
         )
         raise fault(path, reason, remedy)
     return loaded
-
-
-def trusted_types(wanted: Collection[str]) -> set[str]:
-    """Return types of this library that a model may be made of: its estimators, and the parts of
-    a fitted one.
-
-    All of `wanted` that are among them are in the answer. No more is imported than that takes:
-    `predict` of one method loads no other, and no compiler.
-    """
-    names = {path.rpartition(".")[2] for path in wanted}
-    homes = import_module("semisvm").HOMES.items()
-    estimators = [
-        f"{home}.{name}" for name, home in homes if home.startswith("semisvm.estimators.")
-    ]
-    roots = [*PARTS_OF_MODELS, *estimators]
-    types = set(FOREIGN_TYPES)
-    for root in sorted(roots, key=lambda path: path.rpartition(".")[2] not in names):
-        if types.issuperset(wanted):
-            break
-        module, _, name = root.rpartition(".")
-        types |= {
-            f"{part.__module__}.{part.__qualname__}"
-            for part in _types_in(getattr(import_module(module), name))
-        }
-    return types
-
-
-def _types_in(root: Any) -> set[Any]:
-    """Return a type of this library, and the types of its fields, all the way down."""
-    if not isinstance(root, type):
-        return set().union(*map(_types_in, typing.get_args(root)))
-    if not root.__module__.startswith("semisvm."):
-        return set()
-    has_fields = dataclasses.is_dataclass(root) or hasattr(root, "_fields")
-    fields = typing.get_type_hints(root).values() if has_fields else ()
-    return {root}.union(*map(_types_in, fields))
 
 
 def to_bytes(model: Any) -> bytes:
