@@ -89,11 +89,11 @@ for each in (
 @shared.training_options
 @click.option(
     "--method",
-    cls=shared.MethodOption,
     metavar="NAME",
     help=(
-        "The method: auto, {methods}. By default preference with --confidence, else auto, which"
-        " takes the average of many models (autosvc) unless the labels alone do clearly better."
+        f"The method: auto, {shared.METHODS}. By default preference with --confidence, else auto,"
+        " which takes the average of many models (autosvc) unless the labels alone do clearly"
+        " better."
     ),
 )
 @click.option(
@@ -226,10 +226,9 @@ def _show_fitted(
 @click.option(
     "--method",
     "methods",
-    cls=shared.MethodOption,
     multiple=True,
     metavar="NAME",
-    help="Only this method, one of {methods}; may be given more than once.",
+    help=f"Only this method, one of {shared.METHODS}; may be given more than once.",
 )
 @screen_option
 def compare_command(methods: tuple[str, ...], screen: Screen, **options: Any) -> int:

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from semisvm.estimators import NAMES
+
 
 class _Share(click.ParamType):
     """A share, or a percentage: "80%" is 0.8."""
@@ -35,6 +37,7 @@ NUMBER = click.FLOAT
 SHARE = _Share()
 SEED = click.IntRange(min=0, max=2**32 - 1)  # what NumPy's generators take
 KERNELS = ("linear", "rbf", "poly", "sigmoid")
+METHODS = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
 
 force_option = click.option("--force", is_flag=True, help="Replace files that exist.")
 min_precision_option = click.option(
@@ -61,19 +64,6 @@ unlabeled_option = click.option(
     metavar="MARK",
     help="What marks an unlabeled row, besides an empty cell.",
 )
-
-
-class MethodOption(click.Option):
-    """An option whose help lists the methods, which are read only if the help is shown."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the help with the names of the methods for {methods}."""
-        from semisvm.estimators import METHODS
-
-        names = [method.name for method in METHODS]
-        record = super().get_help_record(ctx)
-        listed = ", ".join(names[:-1]) + f" or {names[-1]}"
-        return None if record is None else (record[0], record[1].replace("{methods}", listed))
 
 
 @contextmanager

@@ -1,8 +1,7 @@
 """One module or sub-package per method, each a sequence of dual problems; and the list of methods.
 
 `METHODS` is the one list that everything else derives from: the command's help and `--method`,
-`compare`, the types that model files may hold, and the tests that run over every estimator. A new
-method is one line there.
+`compare`, and the tests that run over every estimator. A new method is one line there.
 """
 
 from __future__ import annotations

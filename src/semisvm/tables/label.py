@@ -56,67 +56,51 @@ def suggest_rows(
 ) -> list[Suggestion]:
     """Return the n unlabeled rows of a file most worth labeling, the most doubtful first."""
     rows = model.open(path)
-    candidates = _Candidates(n)
+    size = max(CANDIDATES_PER_ROW * n, FEWEST_CANDIDATES)
+    doubt = np.empty(0)  # the distance of each candidate to the operating point
+    X: Any = None
+    candidates: list[Suggestion] = []
     n_rows = 0
     for chunk in rows.chunks():  # cells as they are written: the rows are given back unchanged
         scores = model.score(rows, chunk)  # refuses rows without a score
-        X = model.encode(rows, chunk, as_matrix=True)
-        is_open = is_unlabeled(model, rows, chunk, unlabeled)
-        candidates.look_through(model, X, scores, is_open, chunk.frame, chunk.start)
-        n_rows += len(chunk)
-        tell("Searching", n_rows, None, "rows")
-    return candidates.spread(n)
-
-
-class _Candidates:
-    """The most doubtful rows so far; `distance` is that to the operating point."""
-
-    def __init__(self, n: int):
-        self.size = max(CANDIDATES_PER_ROW * n, FEWEST_CANDIDATES)
-        self.distance = np.empty(0)
-        self.X: Any = None
-        self.rows: list[Suggestion] = []
-
-    def look_through(
-        self,
-        model: Model,
-        X: Any,
-        scores: np.ndarray,
-        is_open: np.ndarray,
-        frame: Any,
-        start: int,
-    ) -> None:
-        """Add the most doubtful rows of a chunk; `start` rows of the file come before it."""
-        codes = predict_codes(scores)
+        matrix = model.encode(rows, chunk, as_matrix=True)
+        labels = predict_codes(scores)
         lead = model.lead_of(scores)
-        distance = np.where(is_open, np.abs(lead), np.inf)
-        best = np.argsort(distance, kind="stable")[: self.size]
-        best = best[np.isfinite(distance[best])]
-        rows = self.rows + [
+        is_open = np.flatnonzero(is_unlabeled(model, rows, chunk, unlabeled))
+        best = is_open[np.argsort(np.abs(lead[is_open]), kind="stable")[:size]]
+        candidates += [
             Suggestion(
-                start + i + 1, float(lead[i]), model.classes.names[codes[i]], _cells_of(frame, i)
+                chunk.start + i + 1,
+                float(lead[i]),
+                model.classes.names[labels[i]],
+                _cells_of(chunk.frame, i),
             )
             for i in best.tolist()
         ]
-        together = np.concatenate([self.distance, distance[best]])
-        kept = np.argsort(together, kind="stable")[: self.size]
-        self.distance = together[kept]
-        self.X = (X[best] if self.X is None else stack_rows([self.X, X[best]]))[kept]
-        self.rows = [rows[k] for k in kept]
+        doubt = np.concatenate([doubt, np.abs(lead[best])])
+        X = matrix[best] if X is None else stack_rows([X, matrix[best]])
+        kept = np.argsort(doubt, kind="stable")[:size]
+        doubt = doubt[kept]
+        X = X[kept]
+        candidates = [candidates[k] for k in kept]
+        n_rows += len(chunk)
+        tell("Searching", n_rows, None, "rows")
+    return [candidates[i] for i in _spread(X, doubt, n)]
 
-    def spread(self, n: int) -> list[Suggestion]:
-        """Take one row after the other, doubtful and far from those taken before."""
-        if not self.rows:
-            return []
-        weight = 1 - self.distance / max(self.distance.max() * (1 + 1e-9), 1e-300)
-        taken = [0]
-        nearest = pairwise_distances(self.X, self.X[[0]])[:, 0]
-        while len(taken) < min(n, len(self.rows)):
-            worth = nearest * weight
-            worth[taken] = -1.0
-            taken.append(int(np.argmax(worth)))
-            nearest = np.minimum(nearest, pairwise_distances(self.X, self.X[[taken[-1]]])[:, 0])
-        return [self.rows[i] for i in sorted(taken)]
+
+def _spread(X: Any, doubt: np.ndarray, n: int) -> list[int]:
+    """Return n places, doubtful ones and far from those taken before; `doubt` ascends."""
+    if not len(doubt):
+        return []
+    weight = 1 - doubt / max(doubt.max() * (1 + 1e-9), 1e-300)
+    taken = [0]
+    nearest = pairwise_distances(X, X[[0]])[:, 0]
+    while len(taken) < min(n, len(doubt)):
+        worth = nearest * weight
+        worth[taken] = -1.0
+        taken.append(int(np.argmax(worth)))
+        nearest = np.minimum(nearest, pairwise_distances(X, X[[taken[-1]]])[:, 0])
+    return sorted(taken)
 
 
 def write_suggestions(
