@@ -48,7 +48,7 @@ def read_as_numbers(reader, names):
         try:
             parts.append(schema.read(chunk.frame).numbers)
         except CellError as error:
-            raise reader.fault_at(chunk.start + error.row, error.reason, error.remedy) from None
+            raise chunk.fault_at(error.row, error.reason, error.remedy) from None
     return np.vstack(parts)
 
 

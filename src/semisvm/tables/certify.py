@@ -259,8 +259,8 @@ def score_open_rows(
     masks = []
     n_rows = 0
     for chunk in model.chunks(rows, (model.target,)):
-        mask = is_unlabeled(model, rows, chunk, unlabeled)
-        scores.append(model.score(rows, chunk)[mask])
+        mask = is_unlabeled(model, chunk, unlabeled)
+        scores.append(model.score(chunk)[mask])
         masks.append(mask)
         n_rows += len(chunk)
         tell("Scoring", n_rows, None, "rows")

@@ -150,7 +150,7 @@ def evaluate_file(
     for chunk in model.chunks(rows, also):
         if way is not None:
             ways += label_texts(chunk.frame[way])
-        parts.append((read_codes(model, rows, chunk, unlabeled, others), model.score(rows, chunk)))
+        parts.append((read_codes(model, chunk, unlabeled, others), model.score(chunk)))
         n_rows += len(chunk)
         tell("Evaluating", n_rows, None, "rows")
     codes, scores = (np.concatenate(values) for values in zip(*parts, strict=True))

@@ -62,11 +62,11 @@ def suggest_rows(
     candidates: list[Suggestion] = []
     n_rows = 0
     for chunk in rows.chunks():  # cells as they are written: the rows are given back unchanged
-        scores = model.score(rows, chunk)  # refuses rows without a score
-        matrix = model.encode(rows, chunk, as_matrix=True)
+        scores = model.score(chunk)  # refuses rows without a score
+        matrix = model.matrix_of(chunk.frame)
         labels = predict_codes(scores)
         lead = model.lead_of(scores)
-        is_open = np.flatnonzero(is_unlabeled(model, rows, chunk, unlabeled))
+        is_open = np.flatnonzero(is_unlabeled(model, chunk, unlabeled))
         best = is_open[np.argsort(np.abs(lead[is_open]), kind="stable")[:size]]
         candidates += [
             Suggestion(

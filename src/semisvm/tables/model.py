@@ -205,23 +205,19 @@ class Model:
         """Read rows with the columns of the model, those in `also`, and those to `keep`."""
         return rows.chunks(frozenset(self.names + also), keep)
 
-    def encode(self, rows: RowReader, chunk: Chunk, *, as_matrix: bool = False) -> Any:
-        """Prepare a chunk, or make numbers of it; a cell of the wrong type is named by file and
-        row.
+    def score(self, chunk: Chunk) -> np.ndarray:
+        """Score a chunk; a cell of the wrong type, or a row without a finite score, is an error
+        that names its place in the file.
         """
-        make = self.matrix_of if as_matrix else self.prepare
         try:
-            return make(chunk.frame)
+            X = self.prepare(chunk.frame)
         except CellError as error:
-            raise rows.fault_at(chunk.start + error.row, error.reason, error.remedy) from None
+            raise chunk.fault_at(error.row, error.reason, error.remedy) from None
         except DataError:
             raise
         except ValueError as error:
-            raise fault(rows.path, str(error), "Give rows as the model was fitted to") from None
-
-    def score(self, rows: RowReader, chunk: Chunk) -> np.ndarray:
-        """Score a chunk; a row without a finite score is an error that names it."""
-        X = self.encode(rows, chunk)
+            reader = chunk.reader
+            raise fault(reader.path, str(error), "Give rows as the model was fitted to") from None
         try:
             if not isinstance(X, Columns):
                 _refuse_undefined(X.data[None] if is_sparse_matrix(X) else X)
@@ -232,7 +228,7 @@ class Model:
             row = error.row or 0
             reason = f"no score can be computed{_name_largest(chunk, row)}"
             remedy = "Correct the cell, or leave it empty"
-            raise rows.fault_at(chunk.start + row, reason, remedy) from None
+            raise chunk.fault_at(row, reason, remedy) from None
 
 
 def _refuse_undefined(values: np.ndarray) -> None:
@@ -254,19 +250,15 @@ def _name_largest(chunk: Chunk, row: int) -> str:
     return f", because column {str(name)!r} holds {numbers[name]:g}"
 
 
-def is_unlabeled(model: Model, rows: RowReader, chunk: Chunk, mark: str | None) -> np.ndarray:
+def is_unlabeled(model: Model, chunk: Chunk, mark: str | None) -> np.ndarray:
     """Return a mask of the rows of a chunk without a label; `mark` stands for none."""
-    if model.target not in rows.names:
+    if model.target not in chunk.frame:
         return np.ones(len(chunk), dtype=bool)
-    return read_codes(model, rows, chunk, mark) < 0
+    return read_codes(model, chunk, mark) < 0
 
 
 def read_codes(
-    model: Model,
-    rows: RowReader,
-    chunk: Chunk,
-    unlabeled: str | None,
-    others: Counter[str] | None = None,
+    model: Model, chunk: Chunk, unlabeled: str | None, others: Counter[str] | None = None
 ) -> np.ndarray:
     """Return the class of each row of a chunk as an index, -1 for unlabeled rows; an unknown label
     is an error.
@@ -290,7 +282,7 @@ def read_codes(
             f"{suggest(label, model.classes.names)}. Set `unlabeled` to {label!r} if it marks"
             f" unlabeled rows{hint}"
         )
-        raise rows.fault_at(chunk.start + unknown[0], reason, remedy)
+        raise chunk.fault_at(unknown[0], reason, remedy)
     if others is not None:
         others.update(texts[place] for place in strange)
     return np.where(codes == -2, 0, codes)

@@ -224,13 +224,11 @@ class Pool:
 
     def parts(self, file: Path, encoder: TableEncoder) -> Iterator[tuple[Any, np.ndarray]]:
         """Yield (features as float32, class codes) of a file, part by part."""
-        reader = open_rows(file)
-        for chunk in reader.chunks(frozenset((*encoder.schema_.names, self.target))):
+        for chunk in open_rows(file).chunks(frozenset((*encoder.schema_.names, self.target))):
             try:
                 X = encoder.encode(chunk.frame)
             except CellError as error:
-                place = chunk.start + error.row
-                raise reader.fault_at(place, error.reason, error.remedy) from None
+                raise chunk.fault_at(error.row, error.reason, error.remedy) from None
             X = X if stays_sparse(encoder) else as_dense(X)
             yield X.astype(np.float32), self._codes_in(chunk.frame)
 
@@ -329,7 +327,7 @@ def rows_on_disk(
         try:
             writer.write(_storable(schema.read(chunk.frame)))
         except CellError as error:
-            raise reader.fault_at(chunk.start + error.row, error.reason, error.remedy) from None
+            raise chunk.fault_at(error.row, error.reason, error.remedy) from None
         if target is not None:
             labels.append(pandas.Categorical(label_texts(chunk.frame[target])))
     about = _classes(pandas.api.types.union_categoricals(labels)) if labels else {}

@@ -213,7 +213,7 @@ def _predictions(
     """Yield (chunk, codes, scores) in the order of the file, one chunk per thread."""
 
     def work(chunk: Chunk) -> tuple[Chunk, np.ndarray, np.ndarray]:
-        scores = model.score(rows, chunk)
+        scores = model.score(chunk)
         return chunk, predict_codes(scores), model.lead_of(scores)
 
     at_once = n_threads()

@@ -33,12 +33,17 @@ ROWS_AT_A_TIME = 65_536
 class Chunk:
     """Some rows; `start` rows of the file come before, `kept` are columns as they came."""
 
+    reader: RowReader
     start: int
     frame: pandas.DataFrame
     kept: Mapping[str, pyarrow.Array] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.frame)
+
+    def fault_at(self, row: int, reason: str, remedy: str) -> DataError:
+        """Return an error about a row of the chunk, from 0, that names the place in the file."""
+        return self.reader.fault_at(self.start + row, reason, remedy)
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class RowReader:
         start = 0
         for frame, kept in self.parts(wanted, keep):
             if len(frame):
-                yield Chunk(start, frame, kept)
+                yield Chunk(self, start, frame, kept)
             start += len(frame)
         if not start:
             raise fault(self.path, "a header and no rows", "Add rows below it")
