@@ -65,7 +65,7 @@ def measure_agreement(state: CampaignState) -> Agreement:
     log = state.log
     pairs = [
         (log.answers[second["row"]].code, second["answer"])
-        for second in log.second_answers
+        for second in log.second_answers.values()
         if second["row"] in log.answers
     ]
     n_same = sum(first == second for first, second in pairs)

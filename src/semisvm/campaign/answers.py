@@ -33,7 +33,7 @@ class AnswerLog:
     proposed label.
 
     An answer may have an `annotator`. What counts is the first answer to a row; those of others are
-    kept in `second_answers` and tell how far people agree.
+    kept in `second_answers`, by row and annotator, and tell how far people agree.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class AnswerLog:
         self.classes = None if classes is None else [_check_class(label) for label in classes]
         self.pos_label = plain_label(pos_label)
         self.answers: dict[int, Answer] = {}
-        self.second_answers: list[dict[str, Any]] = []
+        self.second_answers: dict[tuple[int, str], dict[str, Any]] = {}
         self.corrections: list[dict[str, Any]] = []
 
     def add(self, rows: Any, answers: Any, annotator: str | None = None) -> None:
@@ -63,7 +63,10 @@ class AnswerLog:
             if before is None:
                 self.answers[row] = Answer(code, label, now, annotator)
             elif annotator not in (None, before.annotator):
-                self._keep_second(row, code, str(annotator), now)
+                second = {"row": row, "answer": code, "annotator": str(annotator), "time": now}
+                # The last answer of a person stands.
+                self.second_answers.pop((row, str(annotator)), None)
+                self.second_answers[row, str(annotator)] = second
             elif before.code == code:
                 self.answers[row] = before._replace(label=label)
             else:
@@ -74,23 +77,10 @@ class AnswerLog:
     def _log_correction(self, row: int, before: Any, after: Any, now: str) -> None:
         self.corrections.append({"row": row, "from": before, "to": after, "time": now})
 
-    def _keep_second(self, row: int, code: int | None, annotator: str, now: str) -> None:
-        """Keep the answer of another person; a person's last answer to a row stands."""
-        self.second_answers = [
-            second
-            for second in self.second_answers
-            if (second["row"], second["annotator"]) != (row, annotator)
-        ]
-        self.second_answers.append(
-            {"row": row, "answer": code, "annotator": annotator, "time": now}
-        )
-
     def is_answered_by(self, row: int, annotator: str) -> bool:
         """Whether a person has answered a row, as the first or not."""
-        return self.answers[row].annotator == annotator or any(
-            (second["row"], second["annotator"]) == (row, annotator)
-            for second in self.second_answers
-        )
+        is_first = self.answers[row].annotator == annotator
+        return is_first or (row, annotator) in self.second_answers
 
     def remove(self, rows: Any) -> None:
         """Take answers back; each is a correction to "no answer"."""
@@ -107,7 +97,7 @@ class AnswerLog:
             "proposed": self.proposed,
             "answers": [[row, *answer] for row, answer in self.answers.items()],
             "corrections": self.corrections,
-            "second_answers": self.second_answers,
+            "second_answers": list(self.second_answers.values()),
         }
 
     @classmethod
@@ -116,7 +106,9 @@ class AnswerLog:
         log = cls(n_rows, content["classes"], content["pos_label"], content["proposed"])
         log.answers = {log._number(row): Answer(*answer) for row, *answer in content["answers"]}
         log.corrections = content["corrections"]
-        log.second_answers = content["second_answers"]
+        log.second_answers = {
+            (second["row"], second["annotator"]): second for second in content["second_answers"]
+        }
         return log
 
     def _number(self, row: Any) -> int:

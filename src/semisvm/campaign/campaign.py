@@ -22,11 +22,7 @@ from semisvm.campaign.precision_sets import PrecisionSets
 from semisvm.campaign.procedure import AcceptedRows, Procedure, Standing
 from semisvm.campaign.recall_sets import RecallSets
 from semisvm.campaign.sequence import ThresholdTests
-from semisvm.campaign.state import (
-    CampaignState,
-    digest_of_accepted,
-    target_of_answers,
-)
+from semisvm.campaign.state import CampaignState, digests_of, target_of_answers
 from semisvm.campaign.verdict import CampaignVerdict, PriceList, make_verdict
 from semisvm.decision import Target
 from semisvm.decision.betting import SamplingClaim
@@ -223,9 +219,7 @@ class Campaign:
                 log=log,
                 ledger=ledger,
                 budget=None if budget is None else int(budget),
-                accepted=[
-                    digest_of_accepted(vector, planned.threshold) for planned in plan.thresholds
-                ],
+                accepted=digests_of(vector, plan),
             )
         )
 

@@ -221,12 +221,4 @@ def _merge(state: CampaignState, path: Path, base: Synced | None) -> None:
     taken_over = {row: saved[row] for row in changed if row in saved}
     unchanged = {row: log.answers[row] for row in log.answers if row not in set(changed)}
     log.answers = taken_over | unchanged
-    known_seconds = {(second["row"], second["annotator"]) for second in log.second_answers}
-    log.second_answers = [
-        *(
-            second
-            for second in theirs.log.second_answers
-            if (second["row"], second["annotator"]) not in known_seconds
-        ),
-        *log.second_answers,
-    ]
+    log.second_answers = theirs.log.second_answers | log.second_answers

@@ -104,18 +104,7 @@ class CampaignState:
 
     def require_scores(self, scores: ArrayLike) -> None:
         """ValueError if the model's scores are not those that the campaign began with."""
-        vector = check_scores(scores)
-        plan = self.plan
-        is_same = len(vector) == len(plan.bands)
-        if is_same:
-            in_play = plan.bands <= len(plan.sizes)
-            is_same = all(
-                np.array_equal(
-                    vector[in_play] > planned.threshold, plan.bands[in_play] < planned.n_bands
-                )
-                for planned in plan.thresholds
-            )
-        if not is_same:
+        if digests_of(check_scores(scores), self.plan) != self.accepted:
             raise ValueError(
                 "The scores of the pool are not those that the campaign began with: the model or"
                 " the rows have changed. A promise holds for the frozen model only. Go on with that"
@@ -127,6 +116,11 @@ def limits_of(target: Target) -> dict[str, Any]:
     """Return a target as the parameters of `Campaign` and `Monitor`."""
     names = ("min_precision", "min_recall", "min_f", "max_cost", "beta", "costs")
     return {name: getattr(target, name) for name in names}
+
+
+def digests_of(scores: np.ndarray, plan: SamplingPlan) -> list[str]:
+    """Return the digest of the rows above each threshold of a plan."""
+    return [digest_of_accepted(scores, planned.threshold) for planned in plan.thresholds]
 
 
 def digest_of_accepted(scores: np.ndarray, threshold: float) -> str:
