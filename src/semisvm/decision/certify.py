@@ -195,8 +195,7 @@ def certify(
         threshold, counts = _best_point(
             everything, np.ones(everything.thresholds.size, dtype=bool), target
         )
-        stop = _stop(tested.counts, target, each)
-        reason = explain_shortage(counts, target, confidence, 1 - each, stop)
+        reason = explain_shortage(counts, target, confidence, 1 - each)
     return operating_point(
         threshold,
         counts,
@@ -227,23 +226,10 @@ def _test(counts: Counts, target: Target, risk: float, *, stops_at_recall: bool)
         is_complete = np.asarray(tail(counts.tp, counts.positives, target.min_recall) <= risk)
     if target.min_precision is None:
         return is_complete
-    is_precise = _passes_precision(counts, target, risk)
+    is_precise = np.asarray(tail(counts.tp, counts.accepted, target.min_precision) <= risk)
     if stops_at_recall:
         return np.logical_and.accumulate(is_precise & is_complete)
     return np.logical_and.accumulate(is_precise) & is_complete
-
-
-def _passes_precision(counts: Counts, target: Target, risk: float) -> Bools:
-    assert target.min_precision is not None
-    return np.asarray(tail(counts.tp, counts.accepted, target.min_precision) <= risk)
-
-
-def _stop(counts: Counts, target: Target, risk: float) -> Counts | None:
-    """Return the counts at which the sequence for precision stopped, if there is one and it did."""
-    if target.min_precision is None:
-        return None
-    failed = np.flatnonzero(~_passes_precision(counts, target, risk))
-    return counts.at(int(failed[0])) if failed.size else None
 
 
 def _sequence(

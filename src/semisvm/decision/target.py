@@ -264,29 +264,19 @@ class _Record(NamedTuple):
     target: float
 
 
-def explain_shortage(
-    counts: Counts, target: Target, confidence: float, each: float, stop: Counts | None = None
-) -> str:
+def explain_shortage(counts: Counts, target: Target, confidence: float, each: float) -> str:
     """Explain why nothing is certified.
 
-    `counts` are those of the empirical choice, `stop` those at which the tests of precision
-    stopped, and `each` is the confidence of the test of each measure.
+    `counts` are those of the empirical choice, and `each` is the confidence of the test of each
+    measure.
     """
     records = _records(counts, target)
     targets = " with ".join(f"{record.name} {record.target:.3g}" for record in records)
+    seen = " and ".join(_seen(record, counts.tp, each) for record in records)
     sentences = [
         f"{capital(targets)} can't be certified at {confidence:.0%} confidence from {counts.rows}"
-        " labels."
+        f" labels. The best threshold gives {seen}."
     ]
-    if stop is not None:
-        sentences.append(
-            "The tests of precision, in an order fixed beforehand, stopped at"
-            f" {stop.tp} of {stop.accepted} accepted rows."
-        )
-    sentences.append(
-        "The best threshold gives"
-        f" {' and '.join(_seen(record, counts.tp, each) for record in records)}."
-    )
     sentences += [_needed(record, counts, each) for record in records]
     if target.min_precision is None:
         sentences.append("Only accepting every row guarantees that recall.")
