@@ -13,6 +13,12 @@ from semisvm.errors import counted
 
 NO_ANSWER = "no answer"
 
+# Answers by row, as procedures read them.
+UNLABELED = -1
+NEGATIVE = 0
+POSITIVE = 1
+UNKNOWN = 2  # "don't know"
+
 
 class Answer(NamedTuple):
     """The answer to a row: 1 positive, 0 negative, None "don't know"; the label that was given,
@@ -88,6 +94,14 @@ class AnswerLog:
         for row in [self._number(row) for row in given]:
             if row in self.answers:
                 self._log_correction(row, self.answers.pop(row).code, NO_ANSWER, time_now())
+
+    def by_row(self) -> np.ndarray:
+        """Return the answer of each row, (n_rows,)."""
+        by_row = np.full(self.n_rows, UNLABELED, dtype=np.int8)
+        by_row[list(self.answers)] = [
+            UNKNOWN if answer.code is None else answer.code for answer in self.answers.values()
+        ]
+        return by_row
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values."""

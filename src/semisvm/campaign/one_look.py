@@ -12,8 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from semisvm.campaign.answers import NEGATIVE, POSITIVE, UNKNOWN, UNLABELED
 from semisvm.campaign.draws import exponential_clocks
-from semisvm.campaign.procedure import NEGATIVE, POSITIVE, UNKNOWN, UNLABELED, Standing
+from semisvm.campaign.procedure import Standing
 from semisvm.campaign.recall_sets import RecallThresholds
 from semisvm.campaign.state import CampaignState
 from semisvm.decision.one_look import recall_p_value

@@ -11,14 +11,9 @@ import math
 
 import numpy as np
 
+from semisvm.campaign.answers import POSITIVE, UNLABELED
 from semisvm.campaign.draws import DrawOrder
-from semisvm.campaign.procedure import (
-    POSITIVE,
-    UNLABELED,
-    Procedure,
-    Standing,
-    ThresholdEvidence,
-)
+from semisvm.campaign.procedure import Procedure, Standing, ThresholdEvidence
 from semisvm.campaign.state import CampaignState
 from semisvm.decision.betting import perfect_record
 from semisvm.decision.climb import plan_climb
@@ -146,15 +141,15 @@ class PrecisionSets(Procedure):
             if forecast and n > n_accepted
         ]
         forecast, next_accepted = min(larger, default=(None, None))
-        return self._standing_of_set(
-            table,
-            best,
-            0 if best is None else best + 1,
-            holds_for_set_only=is_set,
-            forecast=forecast,
-            n_accepted=n_accepted,
+        return Standing(
+            status=self._status_of_set(best),
+            table=table,
+            best=best,
             estimates={} if best is None else {"precision": self._estimate(best, lower)},
+            n_accepted=n_accepted,
+            forecast=forecast,
             next_accepted=next_accepted,
+            holds_for_set_only=is_set,
         )
 
     def _is_accepted(self) -> np.ndarray:

@@ -7,22 +7,17 @@ them again, except what its `frozen` part says.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from semisvm.campaign.answers import POSITIVE, UNKNOWN, UNLABELED
 from semisvm.campaign.state import CampaignState
-from semisvm.decision import Counts
 from semisvm.plain import to_plain
 
+CampaignStatus = Literal["certified", "known", "open", "refuted"]
 ABOVE = "above the threshold"
 FOUND = "found positive"
-
-# Answers by row, as procedures keep them.
-UNLABELED = -1
-NEGATIVE = 0
-POSITIVE = 1
-UNKNOWN = 2  # "don't know"
 
 
 @dataclass(frozen=True)
@@ -77,36 +72,30 @@ class ThresholdEvidence:
 class Standing:
     """Where a campaign stands.
 
+    status      as in `CampaignVerdict`
     table       one line per threshold, in the order of the tests
     best        the line of the threshold that is reported; None while there is none
-    is_certified  whether a set of rows is certified
-    is_set      whether that set is more than the rows above a threshold: rows found positive
-                belong to it, and rows found negative do not
+    estimates   the measures asked for, estimated at that threshold
+    n_accepted  rows in the set that is certified
+    forecast    about how many labels the next certificate takes; None where none is in sight
+    next_accepted  rows of the set that `forecast` is about, where it is about one
     holds_for_set_only  whether the promise holds for that set only, and not for all rows above
                 the reported threshold
-    forecast    about how many labels the next certificate takes; None where none is in sight
-    is_known    whether so many rows are labeled that nothing is left to chance
-    is_refuted  whether the answers show that nothing can be certified
-    n_accepted  rows in the set that is certified
-    n_found     rows of it that were found positive
-    counts      what the certified threshold does to the answered rows
-    estimates   the measures asked for, estimated at the certified threshold
-    next_accepted  rows of the set that `forecast` is about, where it is about one
     """
 
+    status: CampaignStatus
     table: tuple[ThresholdEvidence, ...]
     best: int | None
-    is_certified: bool
-    is_set: bool
-    holds_for_set_only: bool
-    forecast: int | None
-    is_known: bool
-    is_refuted: bool
-    n_accepted: int
-    n_found: int
-    counts: Counts
     estimates: dict[str, float]
+    n_accepted: int
+    forecast: int | None
     next_accepted: int | None = None
+    holds_for_set_only: bool = False
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether a set of rows is certified (or known to be good)."""
+        return self.status in ("certified", "known")
 
 
 class AcceptedRows(NamedTuple):
@@ -134,11 +123,7 @@ class Procedure:
 
     def read(self) -> None:
         """Read the answers, of which some may be new, changed or taken back."""
-        given = self._state.log.answers
-        self._answers = np.full(len(self._plan.bands), UNLABELED, dtype=np.int8)
-        self._answers[list(given)] = [
-            UNKNOWN if answer.code is None else answer.code for answer in given.values()
-        ]
+        self._answers = self._state.log.by_row()
 
     def next_rows(self, n: int) -> list[int]:
         """Return up to n rows to label; none where there is nothing left to ask."""
@@ -165,38 +150,8 @@ class Procedure:
         n_bands = len(self._plan.sizes)
         return np.bincount(self._plan.bands[rows], minlength=n_bands).astype(float)
 
-    def _standing_of_set(
-        self,
-        table: tuple[ThresholdEvidence, ...],
-        best: int | None,
-        n_bands: int,
-        **others: Any,
-    ) -> Standing:
-        """Return where a campaign for a set stands; the reported threshold accepts the first
-        `n_bands` bands.
-        """
-        n_found = int((self._answers == POSITIVE).sum())
-        is_complete = not np.isin(self._answers, self._may_be_positive).any()
-        return Standing(
-            table=table,
-            best=best,
-            is_certified=best is not None or (is_complete and n_found > 0),
-            is_set=True,
-            is_known=is_complete and n_found > 0,
-            is_refuted=is_complete and n_found == 0,
-            n_found=n_found,
-            counts=Counts(0, 0, 0, 0) if best is None else self._count_answers(n_bands),
-            **others,
-        )
-
-    def _count_answers(self, n_bands: int) -> Counts:
-        """What a threshold does to the answered rows; "don't know" is an error on both sides."""
-        is_above = self._plan.bands < n_bands
-        is_good = self._answers == np.where(is_above, POSITIVE, NEGATIVE)
-        is_bad = (self._answers != UNLABELED) & ~is_good
-        return Counts(
-            tp=int((is_above & is_good).sum()),
-            fp=int((is_above & is_bad).sum()),
-            fn=int((~is_above & is_bad).sum()),
-            tn=int((~is_above & is_good).sum()),
-        )
+    def _status_of_set(self, best: int | None) -> CampaignStatus:
+        """The status of a campaign for a set, of which line `best` of the table is proved."""
+        if not np.isin(self._answers, self._may_be_positive).any():
+            return "known" if (self._answers == POSITIVE).any() else "refuted"
+        return "open" if best is None else "certified"

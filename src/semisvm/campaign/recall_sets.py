@@ -12,15 +12,9 @@ import math
 
 import numpy as np
 
+from semisvm.campaign.answers import NEGATIVE, POSITIVE, UNLABELED
 from semisvm.campaign.draws import exponential_clocks
-from semisvm.campaign.procedure import (
-    NEGATIVE,
-    POSITIVE,
-    UNLABELED,
-    Procedure,
-    Standing,
-    ThresholdEvidence,
-)
+from semisvm.campaign.procedure import Procedure, Standing, ThresholdEvidence
 from semisvm.campaign.state import CampaignState
 from semisvm.decision.betting import log_evidence_needed
 from semisvm.decision.recall_sets import Phase, RecallEvidence, band_rates, plan_phase
@@ -100,15 +94,15 @@ class RecallThresholds(Procedure):
             forecast = self._forecast(self._n_passed)
         if forecast is not None:
             next_accepted = thresholds[self._n_passed].n_accepted
-        return self._standing_of_set(
-            tuple(self._line(k, strictest, with_forecasts) for k in lines),
-            None if strictest is None else lines.index(strictest),
-            0 if strictest is None else thresholds[strictest].n_bands,
-            holds_for_set_only=strictest is not None and strictest == self._n_passed,
-            forecast=forecast,
-            n_accepted=int(self._is_accepted().sum()),
+        return Standing(
+            status=self._status_of_set(strictest),
+            table=tuple(self._line(k, strictest, with_forecasts) for k in lines),
+            best=None if strictest is None else lines.index(strictest),
             estimates={} if strictest is None else {"recall": self._estimate(strictest)},
+            n_accepted=int(self._is_accepted().sum()),
+            forecast=forecast,
             next_accepted=next_accepted,
+            holds_for_set_only=strictest is not None and strictest == self._n_passed,
         )
 
     def _line(self, k: int, strictest: int | None, with_forecasts: bool) -> ThresholdEvidence:

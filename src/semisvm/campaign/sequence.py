@@ -11,20 +11,18 @@ import math
 
 import numpy as np
 
+from semisvm.campaign.answers import POSITIVE, UNKNOWN, UNLABELED
 from semisvm.campaign.claims import Claim, ClaimEvidence, PoolClaim, make_claim
 from semisvm.campaign.draws import DrawOrder
 from semisvm.campaign.procedure import (
     ABOVE,
-    POSITIVE,
-    UNKNOWN,
-    UNLABELED,
     AcceptedRows,
+    CampaignStatus,
     Procedure,
     Standing,
     ThresholdEvidence,
 )
 from semisvm.campaign.state import CampaignState
-from semisvm.decision import Counts
 from semisvm.decision.betting import fallback, log_evidence_needed
 from semisvm.decision.forecasts import SimulatedDraws, median_or_none, passages, simulate_draws
 from semisvm.decision.linear_claims import linear_forms
@@ -150,21 +148,18 @@ class ThresholdTests(Procedure):
         forecast = None
         if n_more is not None and better:
             forecast = median_or_none(n_more[better].min(axis=0))
+        status: CampaignStatus = "open"
+        if best is not None:
+            status = "known" if known[best] else "certified"
+        elif all(is_known is False for is_known in known):
+            status = "refuted"
         standing = Standing(
+            status=status,
             table=tuple(table),
             best=best,
-            is_certified=best is not None,
-            is_set=False,
-            holds_for_set_only=False,
-            forecast=forecast,
-            is_known=best is not None and bool(known[best]),
-            is_refuted=best is None and all(is_known is False for is_known in known),
-            n_accepted=0 if best is None else table[best].n_accepted,
-            n_found=0,
-            counts=Counts(0, 0, 0, 0)
-            if best is None
-            else self._count_answers(self.plan.thresholds[best].n_bands),
             estimates={} if best is None else self._estimates(best),
+            n_accepted=0 if best is None else table[best].n_accepted,
+            forecast=forecast,
         )
         return standing, parts
 

@@ -84,6 +84,13 @@ class CampaignState:
         return int((self.plan.bands <= len(self.plan.sizes)).sum())
 
     @property
+    def is_about_set(self) -> bool:
+        """Whether more is certified than the rows above a threshold: rows found positive belong to
+        the set, and rows found negative do not.
+        """
+        return self.plan.kind != "thresholds"
+
+    @property
     def n_planned(self) -> int:
         """The number of labels that draws are planned for."""
         return planned_labels(self.budget, len(self.plan.bands))
@@ -91,11 +98,6 @@ class CampaignState:
     def clock_key(self, phase: int = 0) -> bytes:
         """Return the key of the clocks of the rows."""
         return clock_key(self.seed, self.plan.bands, self.ledger[-1]["campaign"], phase)
-
-    def digest_above(self, threshold: float) -> str:
-        """Return the digest of the rows of the pool above one of the plan's thresholds."""
-        thresholds = [planned.threshold for planned in self.plan.thresholds]
-        return self.accepted[thresholds.index(threshold)]
 
     @cached_property
     def packed_plan(self) -> dict[str, Any]:

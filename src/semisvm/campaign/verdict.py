@@ -6,18 +6,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
+
+import numpy as np
 
 from semisvm import html
 from semisvm.campaign.agreement import measure_agreement
-from semisvm.campaign.procedure import Standing, ThresholdEvidence
+from semisvm.campaign.answers import NEGATIVE, POSITIVE, UNLABELED
+from semisvm.campaign.procedure import CampaignStatus, Standing, ThresholdEvidence
 from semisvm.campaign.state import CampaignState
-from semisvm.decision import Estimate, Evidence, OperatingPoint, SamplingEvidence
+from semisvm.decision import Counts, Estimate, Evidence, OperatingPoint, SamplingEvidence
 from semisvm.decision.betting import SamplingClaim
 from semisvm.errors import counted
 from semisvm.plain import to_plain
 
-CampaignStatus = Literal["certified", "known", "open", "refuted"]
 OWN_ORDER = (
     "Each threshold reads the answers of its own rows in a random order, up to the first row that"
     " has none: one that accepts more rows may have read fewer answers."
@@ -188,14 +190,9 @@ def _mark(line: ThresholdEvidence) -> str:
 
 def make_verdict(state: CampaignState, standing: Standing, X_pool: Any) -> CampaignVerdict:
     """Put where a campaign stands into a verdict; `X_pool` are its rows, where they are known."""
-    status: CampaignStatus = "open"
-    if standing.is_certified:
-        status = "known" if standing.is_known else "certified"
-    elif standing.is_refuted:
-        status = "refuted"
     point = None if standing.best is None else _certified_point(state, standing, X_pool)
     return CampaignVerdict(
-        status=status,
+        status=standing.status,
         operating_point=point,
         table=standing.table,
         forecast=standing.forecast,
@@ -203,9 +200,9 @@ def make_verdict(state: CampaignState, standing: Standing, X_pool: Any) -> Campa
         n_corrections=len(state.log.corrections),
         claim=state.claim,
         n_accepted=standing.n_accepted if standing.is_certified else 0,
-        n_found=standing.n_found,
+        n_found=state.n_positive if state.is_about_set else 0,
         next_accepted=standing.next_accepted,
-        reason=_verdict_in_words(state, status, standing),
+        reason=_verdict_in_words(state, standing),
     )
 
 
@@ -221,12 +218,14 @@ def _certified_point(state: CampaignState, standing: Standing, X_pool: Any) -> O
         return Estimate(standing.estimates[measure], low or 0.0, high or 0.0)
 
     line = standing.table[standing.best]
+    thresholds = [planned.threshold for planned in state.plan.thresholds]
+    place = thresholds.index(line.threshold)
     return OperatingPoint(
         threshold=line.threshold,
         target=target,
         level=Evidence.SAMPLED,
         confidence=state.confidence,
-        counts=standing.counts,
+        counts=_count_answers(state, state.plan.thresholds[place].n_bands),
         precision=estimate("precision", target.min_precision, 1.0),
         recall=estimate("recall", target.min_recall, 1.0),
         f_score=estimate("f", target.min_f, 1.0),
@@ -235,9 +234,25 @@ def _certified_point(state: CampaignState, standing: Standing, X_pool: Any) -> O
         sampling=replace(
             sampling_evidence(state, standing),
             n_accepted=line.n_accepted,
-            digest=state.digest_above(line.threshold),
+            digest=state.accepted[place],
         ),
         X_pool=X_pool,
+    )
+
+
+def _count_answers(state: CampaignState, n_bands: int) -> Counts:
+    """What a threshold above the first `n_bands` bands does to the answered rows; "don't know" is
+    an error on both sides.
+    """
+    answers = state.log.by_row()
+    is_above = state.plan.bands < n_bands
+    is_good = answers == np.where(is_above, POSITIVE, NEGATIVE)
+    is_bad = (answers != UNLABELED) & ~is_good
+    return Counts(
+        tp=int((is_above & is_good).sum()),
+        fp=int((is_above & is_bad).sum()),
+        fn=int((~is_above & is_bad).sum()),
+        tn=int((~is_above & is_good).sum()),
     )
 
 
@@ -250,13 +265,13 @@ def sampling_evidence(state: CampaignState, standing: Standing) -> SamplingEvide
         n_accepted=standing.n_accepted,
         campaign=len(state.ledger),
         total_risk=state.total_risk,
-        is_known=standing.is_known,
+        is_known=standing.status == "known",
         is_set=standing.holds_for_set_only,
     )
 
 
-def _verdict_in_words(state: CampaignState, status: CampaignStatus, standing: Standing) -> str:
-    sentences = [_outcome(state, status, standing)]
+def _verdict_in_words(state: CampaignState, standing: Standing) -> str:
+    sentences = [_outcome(state, standing)]
     if state.n_unknown and state.dont_know == "bad":
         sentences.append(
             f'{counted(state.n_unknown, "answer")} of "don\'t know" counted against the model.'
@@ -278,7 +293,7 @@ def _verdict_in_words(state: CampaignState, status: CampaignStatus, standing: St
     return " ".join(sentences)
 
 
-def _outcome(state: CampaignState, status: CampaignStatus, standing: Standing) -> str:
+def _outcome(state: CampaignState, standing: Standing) -> str:
     """What is proved, or what it takes."""
     target = state.target
     n_corrections = len(state.log.corrections)
@@ -288,19 +303,20 @@ def _outcome(state: CampaignState, status: CampaignStatus, standing: Standing) -
     if state.n_labels:
         labels += f" ({', '.join(notes)})"
     if standing.is_certified:
-        kind = "Known" if status == "known" else "Certified"
+        kind = standing.status.capitalize()
         caution = sampling_evidence(state, standing).caution(state.confidence)
         return (
             f"{kind} after {labels}: {target} for {_what_is_accepted(state, standing)}."
             f" {caution} {say_next_step(standing)}"
         ).strip()
-    if standing.is_set and status != "refuted":
+    is_refuted = standing.status == "refuted"
+    if state.is_about_set and not is_refuted:
         return _found_so_far(state, standing, labels)
-    if standing.forecast is not None and status != "refuted":
+    if standing.forecast is not None and not is_refuted:
         next_step = say_next_step(standing, "the first certificate")
         return f"Not certified after {labels}: {target}. {next_step}"
     has_positive = state.n_positive or not state.n_labels
-    if status != "refuted" and target.max_cost is None and not has_positive:
+    if not is_refuted and target.max_cost is None and not has_positive:
         return f"Not certified after {labels}: {target}. Without a positive row it says nothing."
     # The model can't reach its target: what it takes is a better one, and the risk of another
     # state.
@@ -310,7 +326,7 @@ def _outcome(state: CampaignState, status: CampaignStatus, standing: Standing) -
         " it again with these labels too, and start a new state. Its risk is added: of the"
         f" {len(state.ledger) + 1} campaigns together, at most {risk:.0%} err in one or more."
     )
-    if status == "refuted":
+    if is_refuted:
         return f"Known after {labels}: no threshold of this campaign gives {target}. {start_again}"
     return (
         f"Not certified after {labels}: {target}. No certificate is in sight: the scores do not"
@@ -320,12 +336,12 @@ def _outcome(state: CampaignState, status: CampaignStatus, standing: Standing) -
 
 def _what_is_accepted(state: CampaignState, standing: Standing) -> str:
     n_rows = counted(state.n_in_play, "row")
-    if not standing.is_set:
+    if not state.is_about_set:
         return f"the {standing.n_accepted:,} of {n_rows} with the highest scores"
-    n_open = standing.n_accepted - standing.n_found
+    n_open = standing.n_accepted - state.n_positive
     accepted = (
         f"{standing.n_accepted:,} of {n_rows}: {n_open:,} with high scores, and"
-        f" {standing.n_found:,} found positive"
+        f" {state.n_positive:,} found positive"
     )
     if state.target.min_recall is not None and n_open > NEARLY_ALL * state.n_in_play:
         accepted += ", which is nearly every row"
