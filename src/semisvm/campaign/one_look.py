@@ -52,6 +52,7 @@ class OneLook(RecallThresholds):
         self._p_values = np.ones(len(self._plan.thresholds))
         self._n_passed = 0
         self._is_proved_with_found = False
+        self._rows_read = self._sample[:0] if self._n_left() else self._sample
         if self._n_left():
             return
         # "Don't know" counts as a positive row that every threshold misses.
@@ -69,18 +70,12 @@ class OneLook(RecallThresholds):
                 break
             self._n_passed += 1
 
-    def _passes_with_found(self) -> bool:
-        return self._is_proved_with_found
-
     def _n_left(self) -> int:
         """The rows of the sample without an answer."""
         return int((self._answers[self._sample] == UNLABELED).sum())
 
-    def _rows_read(self) -> np.ndarray:
-        return self._sample[:0] if self._n_left() else self._sample
-
     def _evidence_at(self, k: int) -> tuple[int, float]:
-        return len(self._rows_read()), -math.log(max(float(self._p_values[k]), 1e-300))
+        return len(self._rows_read), -math.log(max(float(self._p_values[k]), 1e-300))
 
     def _forecast(self, k: int) -> int | None:
         return self._n_left() or None

@@ -30,8 +30,12 @@ MOST_LINES = 12  # of the table
 class RecallThresholds(Procedure):
     """Thresholds from loose to strict, each proved after the one before it.
 
-    `_n_passed` of them are proved by the draws alone.
+    `_n_passed` of them are proved by the draws alone, from `_rows_read` in the order of the draws.
+    `_is_proved_with_found` says whether the rows found positive below it prove the next one.
     """
+
+    _rows_read: np.ndarray
+    _is_proved_with_found: bool
 
     def __init__(self, state: CampaignState):
         super().__init__(state)
@@ -49,19 +53,9 @@ class RecallThresholds(Procedure):
         """
         if not (self._answers == POSITIVE).any():
             return None
-        if self._passes_with_found():
+        if self._is_proved_with_found:
             return self._n_passed
         return self._n_passed - 1 if self._n_passed else None
-
-    def _passes_with_found(self) -> bool:
-        """Whether the rows found positive below it prove the first threshold that has not passed
-        without them.
-        """
-        raise NotImplementedError
-
-    def _rows_read(self) -> np.ndarray:
-        """The rows that evidence was read from, in the order of the draws."""
-        raise NotImplementedError
 
     def _evidence_at(self, k: int) -> tuple[int, float]:
         """How many of these rows were read at threshold k, and the log evidence then."""
@@ -74,7 +68,7 @@ class RecallThresholds(Procedure):
     def _estimate(self, k: int) -> float:
         """The recall at threshold k that the answers and the predictions suggest."""
         n_bands = self._plan.thresholds[k].n_bands
-        rows = self._rows_read()
+        rows = self._rows_read
         seen = self._per_band(rows)
         hits = self._per_band(rows[self._answers[rows] == POSITIVE])
         rates = band_rates(self._plan.beliefs, seen, hits)
@@ -123,7 +117,7 @@ class RecallThresholds(Procedure):
             evidence_needed=math.exp(self._needed) if k <= self._n_passed else math.inf,
             evidence_hoped=math.exp(self._needed),
             n_read=n_read,
-            positives=int((self._answers[self._rows_read()[:n_read]] == POSITIVE).sum()),
+            positives=int((self._answers[self._rows_read[:n_read]] == POSITIVE).sum()),
             is_certified=is_certified,
             is_known=None,
             forecast=forecast,
@@ -172,14 +166,22 @@ class RecallSets(RecallThresholds):
 
     def read(self) -> None:
         super().read()
-        if not np.array_equal(self._answers[self._rows_read()], self._answers_read):
+        if not np.array_equal(self._answers[self._rows_read], self._answers_read):
             self._begin()
         self._draw_phases()
         is_open = self._answers[self._sequence] == UNLABELED
-        self._n_read = int(is_open.argmax()) if is_open.any() else len(self._sequence)
-        self._answers_read = self._answers[self._rows_read()]
-        while self._n_passed < len(self._plan.thresholds) and self._has_passed(self._n_passed):
+        n_read = int(is_open.argmax()) if is_open.any() else len(self._sequence)
+        self._rows_read = self._sequence[:n_read]
+        self._answers_read = self._answers[self._rows_read]
+        thresholds = self._plan.thresholds
+        while self._n_passed < len(thresholds) and self._has_passed(self._n_passed):
             self._n_passed += 1
+        self._is_proved_with_found = False
+        if self._n_passed < len(thresholds):
+            is_below = self._bands >= thresholds[self._n_passed].n_bands
+            found = int((is_below & (self._answers == POSITIVE)).sum())
+            evidence = self._evidence[self._n_passed].highest(found)
+            self._is_proved_with_found = found > 0 and evidence >= self._needed
 
     def _begin(self) -> None:
         """Forget what the thresholds have read."""
@@ -187,7 +189,8 @@ class RecallSets(RecallThresholds):
             RecallEvidence(self._plan.sizes, self._level, planned.n_bands)
             for planned in self._plan.thresholds
         ]
-        self._n_passed = self._n_read = 0
+        self._n_passed = 0
+        self._rows_read = np.empty(0, dtype=np.intp)
         self._answers_read = np.empty(0, dtype=np.int8)
 
     def next_rows(self, n: int) -> list[int]:
@@ -241,7 +244,7 @@ class RecallSets(RecallThresholds):
         evidence = self._evidence[k]
         while evidence.highest() < self._needed:
             start = evidence.n_read
-            end = min(self._n_read, start + STEPS_AT_ONCE)
+            end = min(len(self._rows_read), start + STEPS_AT_ONCE)
             if start == end:
                 return False
             rows = self._sequence[start:end]
@@ -255,18 +258,6 @@ class RecallSets(RecallThresholds):
         is_above = self._bands[rows] < self._plan.thresholds[k].n_bands
         return self._answers[rows] == np.where(is_above, POSITIVE, NEGATIVE)
 
-    def _passes_with_found(self) -> bool:
-        k = self._n_passed
-        if k == len(self._plan.thresholds):
-            return False
-        is_below = self._bands >= self._plan.thresholds[k].n_bands
-        found = int((is_below & (self._answers == POSITIVE)).sum())
-        self._has_passed(k)
-        return found > 0 and self._evidence[k].highest(found) >= self._needed
-
-    def _rows_read(self) -> np.ndarray:
-        return self._sequence[: self._n_read]
-
     def _evidence_at(self, k: int) -> tuple[int, float]:
         evidence = self._evidence[k]
         if k < self._n_passed:
@@ -274,7 +265,7 @@ class RecallSets(RecallThresholds):
         return evidence.n_read, evidence.highest()
 
     def _forecast(self, k: int) -> int | None:
-        rows = self._rows_read()
+        rows = self._rows_read
         seen = self._per_band(rows)
         hits = self._per_band(rows[self._answers[rows] == POSITIVE])
         rates = band_rates(self._plan.beliefs, seen, hits)

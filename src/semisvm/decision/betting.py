@@ -26,6 +26,7 @@ Bernoulli(p) and the falling factorials become powers.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -197,17 +198,14 @@ def perfect_record(n: int, level: float, risk: float, *, new_rows: bool = False)
     >>> perfect_record(1000, 0.9, 0.1)
     26
     """
-    few, many = 0, n  # the evidence grows with every positive answer
     needed = log_evidence_needed(risk)
-    if mixture_log_evidence(n, level, n, 0, new_rows=new_rows) < needed:
-        return None
-    while few < many:
-        middle = (few + many) // 2
-        if mixture_log_evidence(n, level, middle, 0, new_rows=new_rows) >= needed:
-            many = middle
-        else:
-            few = middle + 1
-    return few
+
+    def is_enough(positives: int) -> bool:  # the evidence grows with every positive answer
+        evidence = mixture_log_evidence(n, level, positives, 0, new_rows=new_rows)
+        return bool(evidence >= needed)
+
+    fewest = bisect_left(range(n + 1), True, key=is_enough)
+    return fewest if fewest <= n else None
 
 
 # ---- new rows, equal draws ----

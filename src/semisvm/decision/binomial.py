@@ -28,6 +28,7 @@ All of this holds for a threshold that was fixed before these rows were seen. A 
 chosen on the same rows looks better than it is.
 """
 
+from bisect import bisect_left
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -212,27 +213,15 @@ def labels_needed(target: float, *, rate: float = 1.0, confidence: float = 0.9) 
     """
     if not rate > target:
         return None
-    return _fewest_trials(target, rate, 1 - check_confidence(confidence))
-
-
-@lru_cache(maxsize=10_000)
-def _fewest_trials(target: float, rate: float, risk: float) -> int | None:
-    """`labels_needed`, where the rate is above the target."""
     from scipy import special
+
+    risk = 1 - check_confidence(confidence)
 
     def is_enough(trials: int) -> bool:
         return bool(special.betainc(rate * trials, (1 - rate) * trials + 1, target) <= risk)
 
-    enough = 1
-    while not is_enough(enough):
-        enough *= 2
-        if enough > MOST_LABELS:
-            return None
-    too_few = enough // 2
-    while enough - too_few > 1:
-        middle = (enough + too_few) // 2
-        too_few, enough = (too_few, middle) if is_enough(middle) else (middle, enough)
-    return enough
+    fewest = 1 + bisect_left(range(1, MOST_LABELS + 1), True, key=is_enough)
+    return fewest if fewest <= MOST_LABELS else None
 
 
 def _f_from_shares(hit: float, weight: float, beta: float) -> float:

@@ -76,7 +76,6 @@ labels are enough, and what a pilot is worth.
 """
 
 import math
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -260,7 +259,6 @@ def _sequence(
     return Curve(thresholds, count_each(vector, positive, thresholds))
 
 
-@lru_cache(maxsize=1_000)  # of sizes alone: a simulation asks for the same ranks in each draw
 def spaced_ranks(
     n: int, target: float, risk: float, n_thresholds: int = N_THRESHOLDS, margin: float = 0.0
 ) -> NDArray[np.int64]:
@@ -281,9 +279,7 @@ def spaced_ranks(
             break
         first = int(forgiving[0])
     first = min(n, round(first + margin * math.sqrt(first)))
-    ranks = np.unique(np.round(np.geomspace(first, n, n_thresholds)).astype(np.int64))
-    ranks.flags.writeable = False
-    return ranks
+    return np.unique(np.round(np.geomspace(first, n, n_thresholds)).astype(np.int64))
 
 
 def order_by_pilot(
@@ -339,10 +335,5 @@ def _promise(trials: Floats, hits: Floats, misses: Floats, target: float, risk: 
     rate = (hits + 0.5) / total
     variance = trials * rate * (1 - rate) * (1 + np.maximum(trials - 1, 0) / (total + 1))
     # Half a row more: counts are integers.
-    excess = trials * rate - _fewest(tuple(trials.tolist()), target, risk) + 0.5
+    excess = trials * rate - fewest_that_pass(trials, target, risk) + 0.5
     return np.where(trials > 0, excess / np.sqrt(np.maximum(variance, 0.25)), -np.inf)
-
-
-@lru_cache(maxsize=1_000)  # without ties the trials are the ranks, the same in each draw
-def _fewest(trials: tuple[float, ...], target: float, risk: float) -> Floats:
-    return np.asarray(fewest_that_pass(np.array(trials), target, risk))
