@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from semisvm.campaign.answers import NO_ANSWER, Answer, AnswerLog
 from semisvm.campaign.draws import plan_from_dict
-from semisvm.campaign.ledger import count_campaign, with_later_campaigns
+from semisvm.campaign.ledger import count_campaign, is_same_entry, with_later_campaigns
 from semisvm.campaign.state import CampaignState
 from semisvm.decision import Target
 from semisvm.disk import locked, whole_file
@@ -31,29 +31,12 @@ BEGUN_BY = {
     CAMPAIGN_KIND: "`semisvm certify start`, or by Campaign.save in Python",
     MONITOR_KIND: "`semisvm monitor draw`, or by Monitor.save in Python",
 }
-FROZEN = (  # says which campaign it is
-    "target",
-    "confidence",
-    "claim",
-    "dont_know",
-    "error_rate",
-    "seed",
-    "proposed",
-    "plan",
-)
-PLAIN = (  # fields of a state that JSON holds as they are
-    "confidence",
-    "claim",
-    "dont_know",
-    "error_rate",
-    "seed_given",
-    "ledger",
-    "accepted",
-    "about",
-    "budget",
-    "experts",
-    "phases",
-)
+# Fields of a state that JSON holds as they are.
+PLAIN = [
+    part.name
+    for part in fields(CampaignState)
+    if part.name not in ("target", "seed", "plan", "log")
+]
 MOST_ROWS_NAMED = 5
 
 
@@ -183,8 +166,7 @@ def _merge(state: CampaignState, path: Path, base: Synced | None) -> None:
     except ValueError:
         return  # no campaign, or a damaged one: it is replaced
     theirs = state_from(content)
-    ours = json.loads(json.dumps(content_of(state)))
-    if any(ours[name] != content[name] for name in FROZEN):
+    if not is_same_entry(theirs.ledger[-1], state.ledger[-1]):
         if base is None:
             return  # the caller replaces one campaign by another
         raise ValueError(

@@ -48,7 +48,6 @@ class ThresholdTests(Procedure):
 
     def __init__(self, state: CampaignState):
         super().__init__(state)
-        self.plan = state.plan
         self.forms = linear_forms(state.tested_target)
         leaves_out = state.dont_know == "leave out"
         self.claims: list[list[Claim]] = [
@@ -98,7 +97,7 @@ class ThresholdTests(Procedure):
 
     def _is_accepted(self) -> np.ndarray:
         best = self.standing(with_forecasts=False).best
-        return self.plan.bands < (0 if best is None else self.plan.thresholds[best].n_bands)
+        return self._plan.bands < (0 if best is None else self._plan.thresholds[best].n_bands)
 
     # ---- how they are tested ----
 
@@ -109,14 +108,14 @@ class ThresholdTests(Procedure):
         highest = np.array([min(part.log_highest for part in line) for line in parts])
         # A claim that is known to be false is not certified, whatever the evidence was before.
         highest = np.where([is_known is False for is_known in known], -np.inf, highest)
-        shares = [planned.share for planned in self.plan.thresholds]
+        shares = [planned.share for planned in self._plan.thresholds]
         passed, levels = fallback(highest, shares, risk)
         if self._says_nothing():
             passed[:] = False
             known = [None if is_known else is_known for is_known in known]
         n_more = self._labels_in_sight(parts, levels) if with_forecasts else None
         table = []
-        for k, planned in enumerate(self.plan.thresholds):
+        for k, planned in enumerate(self._plan.thresholds):
             least_read = min(parts[k], key=lambda part: part.n_read)
             level = float(levels[k])
             table.append(
@@ -125,13 +124,13 @@ class ThresholdTests(Procedure):
                     n_accepted=planned.n_accepted,
                     predicted={
                         form.measure: predicted_value(
-                            self.plan, form, planned.n_bands, self._state.tested_target
+                            self._plan, form, planned.n_bands, self._state.tested_target
                         )
                         for form in self.forms
                     },
                     evidence=float(np.exp(highest[k])),
                     evidence_needed=1 / (risk * level) if level > 0 else math.inf,
-                    evidence_hoped=math.exp(self._log_wanted(k, level)[0]),
+                    evidence_hoped=math.exp(self._log_wanted(k, level)),
                     n_read=least_read.n_read,
                     positives=least_read.positives,
                     is_certified=bool(passed[k]),
@@ -169,7 +168,7 @@ class ThresholdTests(Procedure):
         """
         if self._is_about("cost") or (self._answers == POSITIVE).any():
             return False
-        accepts_all = any(line.n_accepted == self.plan.n_rows for line in self.plan.thresholds)
+        accepts_all = any(line.n_accepted == self._plan.n_rows for line in self._plan.thresholds)
         return not (accepts_all and self._is_about("recall"))
 
     def _evidence(self, claim: Claim) -> ClaimEvidence:
@@ -202,8 +201,8 @@ class ThresholdTests(Procedure):
         """Whether threshold k would be better than the one that is certified."""
         if best is None:
             return True
-        n_accepted = self.plan.thresholds[k].n_accepted
-        certified = self.plan.thresholds[best].n_accepted
+        n_accepted = self._plan.thresholds[k].n_accepted
+        certified = self._plan.thresholds[best].n_accepted
         if self._is_about("precision"):
             return n_accepted > certified
         return self._is_about("recall") and n_accepted < certified
@@ -219,19 +218,19 @@ class ThresholdTests(Procedure):
         places = np.flatnonzero(passed)
         if not len(places):
             return None
-        sizes = np.array([self.plan.thresholds[k].n_accepted for k in places])
+        sizes = np.array([self._plan.thresholds[k].n_accepted for k in places])
         if self._is_about("precision"):
             return int(places[sizes.argmax()])
         return int(places[sizes.argmin()]) if self._is_about("recall") else int(places[0])
 
-    def _log_wanted(self, k: int, level: float) -> tuple[float, float]:
-        """The log evidence that certifies threshold k, and its risk; where its level is 0, if
-        those before it pass.
+    def _log_wanted(self, k: int, level: float) -> float:
+        """The log evidence that certifies threshold k; where its level is 0, if those before it
+        pass.
         """
-        thresholds = self.plan.thresholds
+        thresholds = self._plan.thresholds
         hoped = level if level > 0 else sum(planned.share for planned in thresholds[: k + 1])
         risk = self._state.risk * min(hoped, 1.0)
-        return (log_evidence_needed(risk), risk) if risk > 0 else (math.inf, 0.0)
+        return log_evidence_needed(risk) if risk > 0 else math.inf
 
     def _labels_in_sight(self, parts: list[Parts], levels: np.ndarray) -> np.ndarray:
         """After how many more labels each threshold is proved in simulated campaigns,
@@ -253,7 +252,7 @@ class ThresholdTests(Procedure):
         """
         needs = np.zeros((len(parts), drawn.n_campaigns))
         for k, (line, claims) in enumerate(zip(parts, self.claims, strict=True)):
-            wanted, _ = self._log_wanted(k, float(levels[k]))
+            wanted = self._log_wanted(k, float(levels[k]))
             bands = np.unique(np.concatenate([claim.bands for claim in claims]))
             n_labels = drawn.n_labels(bands)
             for part, claim in zip(line, claims, strict=True):
@@ -274,7 +273,7 @@ class ThresholdTests(Procedure):
         """Go on with this campaign in simulations, with the shares of positives that predictions
         and answers suggest; the log-odds that a prediction is right are shifted.
         """
-        plan = self.plan
+        plan = self._plan
         n_bands = len(plan.sizes)
         everything = [claim.bands for claims in self.claims for claim in claims]
         rows, _ = self._order.prefix(np.unique(np.concatenate(everything)))
@@ -292,7 +291,7 @@ class ThresholdTests(Procedure):
         """The bands of the claims at threshold k that are not proved; of all, if only the tests
         before it are open.
         """
-        wanted, _ = self._log_wanted(k, 0.0)
+        wanted = self._log_wanted(k, 0.0)
         left = [
             (claim, part)
             for claim, part in zip(self.claims[k], parts, strict=True)
@@ -315,7 +314,7 @@ class ThresholdTests(Procedure):
         """The measures at threshold k, from the answers of each claim's own sequence, band by
         band; the belief counts for one row per band.
         """
-        plan = self.plan
+        plan = self._plan
         n_accepting = plan.thresholds[k].n_bands
         measured: dict[str, float] = {}
         for form, claim in zip(self.forms, self.claims[k], strict=True):
