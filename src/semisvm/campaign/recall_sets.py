@@ -68,13 +68,16 @@ class RecallThresholds(Procedure):
     def _estimate(self, k: int) -> float:
         """The recall at threshold k that the answers and the predictions suggest."""
         n_bands = self._plan.thresholds[k].n_bands
-        rows = self._rows_read
-        seen = self._per_band(rows)
-        hits = self._per_band(rows[self._answers[rows] == POSITIVE])
-        rates = band_rates(self._plan.beliefs, seen, hits)
+        seen, hits, rates = self._rates()
         expected = hits + (self._plan.sizes - seen) * rates
         total = float(expected.sum())
         return float(expected[:n_bands].sum()) / total if total > 0 else math.nan
+
+    def _rates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows read and positives among them per band, and the share of positives expected."""
+        seen = self._per_band(self._rows_read)
+        hits = self._per_band(self._rows_read[self._answers[self._rows_read] == POSITIVE])
+        return seen, hits, band_rates(self._plan.beliefs, seen, hits)
 
     # ---- what a campaign asks ----
 
@@ -265,8 +268,5 @@ class RecallSets(RecallThresholds):
         return evidence.n_read, evidence.highest()
 
     def _forecast(self, k: int) -> int | None:
-        rows = self._rows_read
-        seen = self._per_band(rows)
-        hits = self._per_band(rows[self._answers[rows] == POSITIVE])
-        rates = band_rates(self._plan.beliefs, seen, hits)
+        _, _, rates = self._rates()
         return self._evidence[k].labels_needed(self._needed, self._phases[-1], rates)

@@ -156,14 +156,22 @@ def mixture_log_evidence(
         ratio = pos * np.log(rate / level) + neg * np.log1p((level - rate) / (1 - level))
         return log_sum_exp(log_prior(rate, (1 + level) / 2) + ratio, axis=-1)
     K = null_total(n, level)
-    totals = np.unique(np.round(np.linspace(K + 1, n, min(MOST_TOTALS, n - K))))
-    log_weights = log_prior((totals - 0.5) / n, (1 + level) / 2)
+    totals, log_weights = share_experts(n, level)
     log_ratio = log_weights + log_falling(totals, pos) + log_falling(n - totals, neg)
     with np.errstate(invalid="ignore"):
         log_ratio = log_ratio - log_falling(K, pos) - log_falling(n - K, neg)
     evidence = log_sum_exp(np.where(np.isnan(log_ratio), -np.inf, log_ratio), axis=-1)
     evidence = np.where(neg[..., 0] > n - K, -np.inf, evidence)
     return np.where(pos[..., 0] > K, np.inf, evidence)
+
+
+def share_experts(n: int, level: float) -> tuple[Floats, Floats]:
+    """Return the experts that bet on a share of at least `level` among n rows: totals of positives
+    above the null's, and the logarithms of their weights.
+    """
+    K = null_total(n, level)
+    totals = np.unique(np.round(np.linspace(K + 1, n, min(MOST_TOTALS, n - K))))
+    return totals, log_prior((totals - 0.5) / n, (1 + level) / 2)
 
 
 def log_prior(rates: Floats, middle: float) -> Floats:

@@ -45,9 +45,10 @@ from semisvm.decision.betting import (
     log_falling,
     log_prior,
     null_total,
+    share_experts,
 )
 from semisvm.decision.checks import Floats
-from semisvm.decision.logarithms import expit, log_gamma, log_sum_exp, logit
+from semisvm.decision.logarithms import expit, log_sum_exp, logit
 
 # Weight of the experts with totals below p n, at most: small sets need them, because rows found
 # positive lower their bar.
@@ -76,9 +77,7 @@ class SetBound:
     def __init__(self, n: int, level: float, wide: float = 0.0):
         self.n = n
         self.level = level
-        K = null_total(n, level)
-        totals = np.unique(np.round(np.linspace(K + 1, n, min(MOST_TOTALS, n - K))))
-        log_weights = log_prior((totals - 0.5) / n, (1 + level) / 2)
+        totals, log_weights = share_experts(n, level)
         if wide > 0:
             lowest = math.floor(level * n / 2)
             broad = np.unique(np.round(np.linspace(lowest, n, MOST_TOTALS)))
@@ -104,17 +103,8 @@ class SetBound:
 
     def log_likelihood(self, K: ArrayLike, pos: ArrayLike, neg: ArrayLike) -> Floats:
         """Return log lik_K after so many positive and negative answers."""
-        # `log_falling` of both parts, whose four log-factorials are computed at once: a bisection
-        # asks again and again.
-        counts = np.empty((4, *np.broadcast(K, pos, neg).shape))
-        counts[0] = K
-        counts[1] = self.n - counts[0]
-        counts[2] = counts[0] - pos
-        counts[3] = counts[1] - neg
-        is_impossible = (counts[2:] < 0).any(axis=0)
-        log_factorials = log_gamma(np.maximum(counts, 0, out=counts) + 1)
-        positives, negatives = log_factorials[:2] - log_factorials[2:]
-        return np.where(is_impossible, -np.inf, positives + negatives)
+        K = np.asarray(K, float)
+        return log_falling(K, pos) + log_falling(self.n - K, neg)
 
     def lower(self, pos: ArrayLike, neg: ArrayLike, mixture: ArrayLike, risk: ArrayLike) -> Floats:
         """Return L for many prefixes at once, by bisection between `pos` and the mode of lik.
