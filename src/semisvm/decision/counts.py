@@ -167,11 +167,6 @@ def f_score(counts: Counts, beta: float = 1.0) -> Any:
     return _share(hit, hit + beta**2 * counts.fn + counts.fp)
 
 
-def accuracy(counts: Counts) -> Any:
-    """Return the share of rows that are classified correctly."""
-    return _share(counts.tp + counts.tn, counts.rows)
-
-
 def expected_cost(counts: Counts, costs: tuple[float, float]) -> Any:
     """Return the mean cost per row; `costs` are those of a missed positive and of an accepted
     negative.

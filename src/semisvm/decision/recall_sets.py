@@ -83,10 +83,7 @@ def plan_phase(sizes: Floats, predicted: Floats, seen: Floats, hits: Floats, lev
 
 
 class RecallEvidence:
-    """The evidence at one threshold, which accepts the first `n_accepting` bands.
-
-    `path` is its logarithm after each draw that was read, for f = 0.
-    """
+    """The evidence at one threshold, which accepts the first `n_accepting` bands."""
 
     def __init__(self, sizes: Floats, level: float, n_accepting: int):
         self.is_above = np.arange(len(sizes)) < n_accepting
@@ -135,18 +132,19 @@ class RecallEvidence:
         """
         return np.cumsum(self._bets.log_factors(found), axis=0)
 
+    def _path(self, found: int = 0) -> Floats:
+        """The log evidence after each draw."""
+        return log_sum_exp(self.log_wealths(found), axis=1) - math.log(len(SHIFTS_BELOW))
+
     def highest(self, found: int = 0) -> float:
         """Return the highest log evidence so far: infinite where the answers prove the claim."""
         if self.total - found < -CLAIM_ROUNDING / 10:
             return math.inf
-        if not self.n_read:
-            return 0.0
-        path = log_sum_exp(self.log_wealths(found), axis=1) - math.log(len(SHIFTS_BELOW))
-        return max(0.0, float(path.max()))
+        return float(self._path(found).max(initial=0.0))
 
     def first_passage(self, log_needed: float) -> tuple[int, float]:
         """Return after how many draws the evidence was enough, and its logarithm then."""
-        path = log_sum_exp(self.log_wealths(), axis=1) - math.log(len(SHIFTS_BELOW))
+        path = self._path()
         passages = np.flatnonzero(path >= log_needed)
         return (int(passages[0]) + 1, float(path[passages[0]])) if len(passages) else (0, math.inf)
 
