@@ -416,7 +416,7 @@ def test_requests_that_make_no_sense_are_refused_in_words(served, capsys, head, 
 
 
 def test_a_label_that_is_no_text_is_refused(served, capsys):
-    place = served.state()["row"]["place"]
+    place = served.session.page()["row"]["place"]
     body = json.dumps({"do": "answer", "place": place, "label": ["spam"]}).encode()
     assert send_raw(served, f"Content-Length: {len(body)}", body) == "HTTP/1.1 409 Conflict"
     assert capsys.readouterr().err == ""
@@ -424,9 +424,9 @@ def test_a_label_that_is_no_text_is_refused(served, capsys):
 
 def test_a_client_that_stops_reading_holds_nobody_up(served, monkeypatch, capsys):
     """Its cells are more than fits into the buffers of a connection."""
-    state = served.state()
+    state = served.session.page()
     state["row"]["cells"] = [["text", "x" * 30_000_000]]
-    monkeypatch.setattr(served, "state", lambda: state)
+    monkeypatch.setattr(served.session, "page", lambda: state)
     with socket.create_connection(("127.0.0.1", served.server_port)) as client:
         client.sendall(
             f"GET /{served.token}/session HTTP/1.1\r\nHost:"
@@ -490,7 +490,7 @@ def test_a_person_labels_in_a_browser_until_certified(page, served, mails):
     assert answers_in(folder) == served.session.campaign.answers
     page.get_by_role("button", name="Stop for now").click()
     page.get_by_text("You may close this page").wait_for()
-    assert served.stopped.is_set()
+    assert served.session.is_stopped
     assert page.get_by_role("button", name="spam").is_disabled()
 
 

@@ -84,6 +84,8 @@ class LabelSession:
         Classes beyond the keys have none.
     failure : Exception or None
         Why an answer could not be saved: the session is over then.
+    is_stopped : bool
+        Whether the person has ended it on the page.
     """
 
     def __init__(
@@ -110,6 +112,7 @@ class LabelSession:
         if all(name in ("0", *KEYS) for name in self.names):
             self.keys = {name: name for name in self.names}
         self.failure: Exception | None = None
+        self.is_stopped = False
         first = list(dict.fromkeys([*campaign.draw(READ_AHEAD), *range(min(10, campaign.n_rows))]))
         rows = read_cells(first)
         self._cells = dict(zip(first, rows, strict=True))
@@ -188,8 +191,8 @@ class LabelSession:
         )
 
     def act(self, request: dict[str, Any]) -> None:
-        """Do what the page asks for: {"do": "answer" | "later" | "undo", "place": ..., "label":
-        ...}; ValueError if it makes no sense.
+        """Do what the page asks for: {"do": "answer" | "later" | "undo" | "stop", "place": ...,
+        "label": ...}; ValueError if it makes no sense.
         """
         action = request.get("do")
         place: Any = request.get("place")
@@ -201,6 +204,8 @@ class LabelSession:
             self.postpone(place)
         elif action == "undo":
             self.undo()
+        elif action == "stop":
+            self.is_stopped = True
         else:
             raise ValueError(f"There is nothing to do for {action!r}.")
 
@@ -224,7 +229,7 @@ class LabelSession:
             "row": shown,
             "saved": saved,
             "progress": asdict(self.progress()),
-            "stopped": str(self.failure or "") or False,  # why, where it is not by request
+            "stopped": str(self.failure or "") or self.is_stopped,
         }
 
     def _save(self) -> None:

@@ -23,6 +23,7 @@ import re
 import secrets
 import sys
 import threading
+import time
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -37,9 +38,7 @@ SECONDS_FOR_A_REQUEST = 10  # of a client that neither sends nor reads
 
 
 class LabelServer(ThreadingHTTPServer):
-    """Serves one session to whoever knows the token; `stopped` is set when the person wants to
-    end.
-    """
+    """Serves one session to whoever knows the token."""
 
     daemon_threads = True
 
@@ -48,7 +47,6 @@ class LabelServer(ThreadingHTTPServer):
         self.session = session
         self.token = secrets.token_urlsafe(24)
         self.turn = threading.Lock()
-        self.stopped = threading.Event()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print nothing where a client went away; other errors as usual."""
@@ -59,18 +57,6 @@ class LabelServer(ThreadingHTTPServer):
     def address(self) -> str:
         """The address of the page, token included."""
         return f"http://{HOST}:{self.server_port}/{self.token}/"
-
-    def state(self) -> dict[str, Any]:
-        """Return what the page shows; once the person wants to end, "stopped" is true."""
-        page = self.session.page()
-        return page | {"stopped": page["stopped"] or self.stopped.is_set()}
-
-    def act(self, request: dict[str, Any]) -> None:
-        """Do what the page asks for; ValueError if it makes no sense."""
-        if request.get("do") == "stop":
-            self.stopped.set()
-        else:
-            self.session.act(request)
 
 
 class _LabelRequest(BaseHTTPRequestHandler):
@@ -85,7 +71,7 @@ class _LabelRequest(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, page.encode(), "text/html; charset=utf-8", policy)
         elif place == "session":
             with self.server.turn:
-                state = self.server.state()
+                state = self.server.session.page()
             self._send_state(HTTPStatus.OK, state)
         elif place is not None:
             self._refuse(HTTPStatus.NOT_FOUND)
@@ -107,10 +93,10 @@ class _LabelRequest(BaseHTTPRequestHandler):
         with self.server.turn:
             status = HTTPStatus.OK
             try:
-                self.server.act(request)
+                self.server.session.act(request)
             except (OSError, ValueError):
                 status = HTTPStatus.CONFLICT
-            state = self.server.state()
+            state = self.server.session.page()
         self._send_state(status, state)
 
     def _allowed_place(self) -> str | None:
@@ -175,8 +161,8 @@ def serve_page(session: LabelSession, port: int, say: Callable[[str], None]) -> 
         )
         try:
             with contextlib.suppress(KeyboardInterrupt):
-                while not server.stopped.wait(0.2) and session.failure is None:
-                    pass
+                while not session.is_stopped and session.failure is None:
+                    time.sleep(0.2)
         finally:
             with server.turn:  # an answer that is being saved is saved
                 server.shutdown()
