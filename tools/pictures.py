@@ -24,8 +24,8 @@ widget.default.render({{model, el: document.getElementById("cell")}});
 </script>"""
 
 
-def other_sessions() -> dict:
-    """A table and texts to label, with scores that mean nothing."""
+def texts_to_label():
+    """Texts to label, with scores that mean nothing."""
     import numpy as np
     from sklearn import datasets
 
@@ -33,22 +33,14 @@ def other_sessions() -> dict:
     from semisvm.campaign.labeling import LabelSession
     from semisvm.campaign.labeling.rows import reader_of
 
-    described = {
-        name: load().DESCR.split("\n\n")
-        for name, load in vars(datasets).items()
-        if name in ("load_breast_cancer", "load_diabetes", "load_iris", "load_wine")
-    }
     texts = [
         {"paragraph": text.strip(), "source": f"https://scikit-learn.org/datasets/{name}"}
-        for name, paragraphs in described.items()
-        for text in paragraphs
+        for name in ("load_breast_cancer", "load_diabetes", "load_iris", "load_wine")
+        for text in getattr(datasets, name)().DESCR.split("\n\n")
         if len(text) > 300
     ]
-    sessions = {}
-    for name, rows in (("table", datasets.load_wine(as_frame=True).data), ("text", texts)):
-        campaign = Campaign(np.linspace(-1, 1, len(rows)), min_precision=0.8, seed="00")
-        sessions[name] = LabelSession(campaign, reader_of(rows, len(rows)), source=f"{name}s.csv")
-    return sessions
+    campaign = Campaign(np.linspace(-1, 1, len(texts)), min_precision=0.8, seed="00")
+    return LabelSession(campaign, reader_of(texts, len(texts)), source="texts.csv")
 
 
 def main() -> None:
@@ -91,12 +83,10 @@ def main() -> None:
             target.screenshot(path=file)
             Image.open(file).convert("RGB").quantize(96).save(file, optimize=True)
 
-        for kind, asked in ({"image": session} | other_sessions()).items():
-            with LabelServer(asked) as server:
-                threading.Thread(target=server.serve_forever, daemon=True).start()
-                shoot(open_page(server.address, 1280, 640), f"label-{kind}-1280")
-                shoot(open_page(server.address, 390, 700, "dark"), f"label-{kind}-390")
-                server.shutdown()
+        with LabelServer(texts_to_label()) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            shoot(open_page(server.address, 1280, 640), "label-text-1280")
+            server.shutdown()
         report = (demo / "report.html").as_uri()
         shoot(open_page(report, 1000, 1130), "report-light")
         shoot(open_page(report, 360, 1130), "report-narrow")
