@@ -7,11 +7,10 @@ matplotlib is imported only when something is drawn.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 REMEDY = 'matplotlib is not installed; get it with: pip install "semisvm[plots]"'
@@ -96,24 +95,3 @@ def make_logarithmic(axes: Any) -> None:
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(NullFormatter())
-
-
-def draw_growth(
-    values: Mapping[str, Mapping[int, float]], x_name: str, y_name: str, title: str
-) -> bytes:
-    """Return an SVG file with one curve per entry of {name: {x: y}}, both axes logarithmic."""
-    curves = [
-        Curve(name, name, np.array(sorted(found)), np.array([found[x] for x in sorted(found)]))
-        for name, found in values.items()
-        if found
-    ]
-
-    def draw(figure: Any) -> None:
-        axes = figure.subplots()
-        draw_curves(axes, curves, [STYLES[k % len(STYLES)] for k in range(len(curves))], marks=True)
-        axes.set(xlabel=x_name, ylabel=y_name)
-        make_logarithmic(axes)
-        if curves:
-            axes.legend()
-
-    return draw_svg((6.4, 4.4), title, draw)

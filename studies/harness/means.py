@@ -3,7 +3,7 @@
 `Summary` describes the values of one number over the seeds of a task. `write_means` summarizes any
 file of records:
 
-    python -m studies.harness.means studies-out/speed/growth.jsonl studies/speed/results/growth.json
+    python -m studies.harness.means studies-out/speed/primal.jsonl studies/speed/results/primal.json
 
 `write_cells` keeps the cells of studies whose records have another form.
 """

@@ -1,11 +1,11 @@
 """Are the methods of this version as fast as those of another one?
 
 The same fits with the same parameters, by this version and by the one whose `src` folder `--before`
-names: the tasks of `transductive`, `preference`, `growth`, `label_mean`, `warm_start`,
-`supervised`, `memory` and `start_time` at sizes that take up to some seconds. A run is one process:
-it fits once to warm up, then once (small fits: many times) timed. Runs alternate between the
-versions. Printed are medians: processor seconds, which count on a busy machine, wall seconds and
-peak memory of both, and the share of unlabeled rows that get the wrong class, which shows a fit
+names, at sizes that take up to some seconds (`method_rows` draws the rows); re-solves after one
+label flips, as in the sequences of semi-supervised methods; and starts of the command. A run is one
+process: it fits once to warm up, then once (small fits: many times) timed. Runs alternate between
+the versions. Printed are medians: processor seconds, which count on a busy machine, wall seconds
+and peak memory of both, and the share of unlabeled rows that get the wrong class, which shows a fit
 that is fast because it is another one.
 
 Make the folder of the last commit before version 0.2 by
@@ -67,23 +67,23 @@ FITS = {
         "adult", "TransductiveSVC", of_paper_set("adult") | {"algorithm": "anneal"}
     ),
     "switch, documents 610": Fit("example", "TransductiveSVC", {"kernel": "linear"}, 5),
-    "switch, dense 10,100": Fit("growth 10000", "TransductiveSVC"),
-    "cccp, dense 10,100": Fit("growth 10000", "TransductiveSVC", {"algorithm": "cccp"}),
-    "anneal, dense 10,100": Fit("growth 10000", "TransductiveSVC", {"algorithm": "anneal"}),
+    "switch, dense 10,100": Fit("dense 10000", "TransductiveSVC"),
+    "cccp, dense 10,100": Fit("dense 10000", "TransductiveSVC", {"algorithm": "cccp"}),
+    "anneal, dense 10,100": Fit("dense 10000", "TransductiveSVC", {"algorithm": "anneal"}),
     "progressive, documents 2,000": Fit("documents", "ProgressiveSVC", {"kernel": "linear"}),
-    "progressive, dense 5,100": Fit("growth 5000", "ProgressiveSVC"),
+    "progressive, dense 5,100": Fit("dense 5000", "ProgressiveSVC"),
     "progressive auto, dense 10,100": Fit(
-        "growth 10000", "ProgressiveSVC", {"pairs_per_round": "auto"}
+        "dense 10000", "ProgressiveSVC", {"pairs_per_round": "auto"}
     ),
-    "self-training, dense 5,100": Fit("growth 5000", "SelfTrainingSVC"),
+    "self-training, dense 5,100": Fit("dense 5000", "SelfTrainingSVC"),
     "preference, adult": Fit(
-        "preference adult", "PreferenceSVC", of_paper_set("adult") | {"random_state": 0}
+        "tenth adult", "PreferenceSVC", of_paper_set("adult") | {"random_state": 0}
     ),
     "preference, ijcnn1": Fit(
-        "preference ijcnn1", "PreferenceSVC", of_paper_set("ijcnn1") | {"random_state": 0}
+        "tenth ijcnn1", "PreferenceSVC", of_paper_set("ijcnn1") | {"random_state": 0}
     ),
     "preference, protein": Fit(
-        "preference protein", "PreferenceSVC", of_paper_set("protein") | {"random_state": 0}
+        "tenth protein", "PreferenceSVC", of_paper_set("protein") | {"random_state": 0}
     ),
     "cluster, B1 4,000": Fit("b1 4000", "ClusterSVC", {"n_clusters": 20, "random_state": 0}),
     "cluster, B1 20,000": Fit("b1 20000", "ClusterSVC", {"n_clusters": 20, "random_state": 0}),
@@ -122,19 +122,11 @@ def write_rows(name: str, path: str) -> None:
     """Write X, y (-1 without a label) and the true classes of a task's rows to an .npz file."""
     from scipy import sparse
 
-    from studies.speed import growth, label_mean, preference, transductive
+    from studies.speed import method_rows
 
     kind, *words = name.split()
     truth = None
-    if kind == "preference":
-        X, y, *_ = preference.load_rows(words[0])
-    elif kind == "b1":
-        X, y = growth.draw_b1(int(words[0]), 0)
-    elif kind == "unlabeled":
-        X, y = growth.draw_ijcnn1(int(words[0]), 0)
-    elif kind == "labels":
-        X, y, _ = label_mean.load_rows(words[0])
-    elif kind == "supervised":
+    if kind == "supervised":
         X, sign = load_signed(words[0])
         rows = np.sort(
             np.random.default_rng(0).permutation(len(sign))[: round(len(sign) * float(words[1]))]
@@ -142,7 +134,7 @@ def write_rows(name: str, path: str) -> None:
         X = X[rows].toarray().astype(np.float32)
         y = (sign[rows] > 0).astype(int)
     else:
-        X, y, truth = transductive.load_rows(name)
+        X, y, truth = method_rows.load_rows(name)
     arrays = {"y": y} | ({} if truth is None else {"truth": truth})
     if sparse.issparse(X):
         X = X.tocsr()
@@ -204,13 +196,22 @@ def _flip_labels(n_flips: int = 30) -> dict[str, float]:
     """Flip labels of a solved problem, one at a time."""
     from sklearn.datasets import make_classification
 
-    from studies.speed.warm_start import N_FEATURES, N_ROWS, make_engine
+    from semisvm.dual import DualProblem, solve
+    from semisvm.kernels import kernel_rows, make_formula
 
-    X, y = make_classification(N_ROWS, N_FEATURES, n_informative=10, flip_y=0.05, random_state=0)
+    X, y = make_classification(3_000, 20, n_informative=10, flip_y=0.05, random_state=0)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    kernel = kernel_rows(X, make_formula("rbf", X, gamma=1 / 20), cache_size=1000)
+
+    def solve_for(sign: np.ndarray, start: Any = None) -> Any:
+        problem = DualProblem(
+            kernel, linear=-sign, lower=np.minimum(0.0, sign), upper=np.maximum(0.0, sign)
+        )
+        return solve(problem, start=start, tol=1e-3)
+
     sign = np.where(y == 1, 1.0, -1.0)
-    solve_for = make_engine((X - X.mean(axis=0)) / X.std(axis=0))
-    _, solved = solve_for(sign)
-    rows = np.random.default_rng(0).choice(N_ROWS, size=2 * n_flips, replace=False)
+    solved = solve_for(sign)
+    rows = np.random.default_rng(0).choice(len(y), size=2 * n_flips, replace=False)
     took: dict[str, float] = {}
     for part in (rows[:n_flips], rows[n_flips:]):  # the first to warm up
         with measured(took):

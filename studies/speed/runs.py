@@ -1,4 +1,4 @@
-"""What the benchmarks share: repeated runs in fresh processes, medians, goals, and a command line.
+"""What the benchmarks share: repeated runs in fresh processes, medians, and a command line.
 
 A run is a call `function(task, repeat)` in a process of its own that returns measures; `task` is a
 JSON object that says what is run, and becomes part of the record. Repetitions alternate between the
@@ -8,7 +8,6 @@ tasks (a, b, c, a, b, c, ...), so that a machine that is slow for a while slows 
 from __future__ import annotations
 
 import argparse
-import math
 import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +46,6 @@ def run_by_turns(
     repeats: int,
     out: Path,
     *,
-    once: Callable[[Task], bool] = lambda task: False,
     environment: Mapping[str, str] | Callable[[Task], Mapping[str, str]] | None = None,
 ) -> list[Measures | None]:
     """Run every task `repeats` times and record each run.
@@ -62,8 +60,6 @@ def run_by_turns(
         How often.
     out : Path
         The file of the records.
-    once : callable
-        Returns whether one run of a task is enough.
     environment : mapping or callable, optional
         Environment variables of the runs, or a function that returns those of a task.
 
@@ -76,8 +72,6 @@ def run_by_turns(
     with Journal(out, describe_session()) as journal:
         for repeat in range(repeats):
             for task, done in zip(tasks, found, strict=True):
-                if repeat > 0 and once(task):
-                    continue
                 variables = environment(task) if callable(environment) else environment
                 answer = call_fresh(function, task, repeat, environment=variables)
                 named = ", ".join(map(str, task.values()))
@@ -99,26 +93,6 @@ def medians(runs: Sequence[Measures]) -> Measures:
         for name, value in runs[0].items()
         if isinstance(value, int | float)
     }
-
-
-def exponent(before: tuple[float, float], after: tuple[float, float]) -> float:
-    """Return p if seconds grow as n^p between two pairs (n, seconds)."""
-    return math.log(after[1] / before[1]) / math.log(after[0] / before[0])
-
-
-def judge_goal(goal: Mapping[str, float], took: Measures) -> list[str]:
-    """Say about the seconds and the memory of a goal whether they are met."""
-    words = []
-    if "seconds" in goal:
-        words.append(f"{goal['seconds']:g} s {met(took['wall_s'] < goal['seconds'])}")
-    if "mib" in goal:
-        words.append(f"{goal['mib']:,.0f} MiB {met(took['rss_peak_mib'] < goal['mib'])}")
-    return words
-
-
-def met(is_met: bool) -> str:
-    """Return "met" or "missed"."""
-    return "met" if is_met else "missed"
 
 
 def machine_line() -> str:

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import semisvm
-from studies.speed import methods, transductive
+from studies.speed import method_rows, methods
 from studies.speed.methods import FITS, render_versions
 from studies.speed.page import PAGE, put
 from studies.speed.supervised import interleave
@@ -24,7 +24,7 @@ def test_rows_are_written_and_read_as_they_are(monkeypatch, tmp_path, made):
     X = made(np.eye(3))
     y = np.array([0, 1, -1])
     truth = np.array([0, 1, 1])
-    monkeypatch.setattr(transductive, "load_rows", lambda name: (X, y, truth))
+    monkeypatch.setattr(method_rows, "load_rows", lambda name: (X, y, truth))
     path = str(tmp_path / "rows.npz")
     methods.write_rows("documents", path)
     found = methods._read_rows(path)
