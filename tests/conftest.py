@@ -1,4 +1,6 @@
-"""Fixtures that several test files share."""
+"""Fixtures that several test files share. They import what they need: the process that hands out
+tests to the others, and waits, reads this file too.
+"""
 
 import contextlib
 import gc
@@ -21,11 +23,6 @@ import pytest
 from hypothesis import settings
 
 import browser
-from cluster_tasks import start_cluster
-from semisvm import dual
-from semisvm.device import resolve
-from semisvm.dual import advance, host  # before anything is patched: they copy constants
-from semisvm.estimators.compilation import compile_all
 
 sys.dont_write_bytecode = False
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -53,6 +50,9 @@ def compiled_once():
     tests need little of it, find the machine code on disk. What does not compile fails in its
     own tests.
     """
+    # Before anything is patched, since modules copy constants of each other.
+    from semisvm.estimators.compilation import compile_all
+
     if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
         with contextlib.suppress(Exception):
             compile_all()
@@ -87,6 +87,8 @@ def chromium():
 def cluster():
     """A client of two real worker processes."""
     pytest.importorskip("distributed")
+    from cluster_tasks import start_cluster
+
     with start_cluster() as client:
         yield client
 
@@ -112,6 +114,8 @@ def _devices() -> list[str]:
     if all(importlib.util.find_spec(name) for name in ("torch", "triton")):
         if os.environ.get("TRITON_INTERPRET") == "1":
             return ["cpu", "interpreter"]
+        from semisvm.device import resolve
+
         if resolve("auto", n_rows=10**9) == "cuda":
             return ["cpu", "cuda"]
     return ["cpu"]
@@ -125,6 +129,8 @@ def in_working_sets(monkeypatch, size=24) -> None:
     """Let the CPU solve small problems as it solves large ones, by sets so small that there are
     many rounds.
     """
+    from semisvm.dual import advance, host
+
     monkeypatch.setattr(host, "WHOLE_GRAM_BYTES", -1)
     monkeypatch.setattr(host, "WARM_GRAM_BYTES", -1)
     monkeypatch.setattr(host, "PAIRWISE_WARM_ROWS", -1)
@@ -159,6 +165,8 @@ def other_device(request) -> str:
 @pytest.fixture
 def solve(device):
     """The solver of a device."""
+    from semisvm import dual
+
     return partial(dual.solve, device=device)
 
 

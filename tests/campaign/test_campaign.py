@@ -71,7 +71,10 @@ def test_false_campaigns_are_rare():
         campaign = Campaign(
             scores, min_precision=level, thresholds=[0.5, 0.0, -0.5], seed=f"{seed:04x}"
         )
-        n_false += run(campaign, truth, most=100, at_once=20).certified
+        while campaign.n_labels < 100 and len(campaign.accepted().rows) == 0:
+            rows = campaign.draw(20)
+            campaign.tell(rows, truth[rows])
+        n_false += len(campaign.accepted().rows) > 0
     assert n_false <= 0.1 * 100 + 3 * math.sqrt(0.09 * 100)
 
 

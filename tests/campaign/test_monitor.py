@@ -58,6 +58,13 @@ def test_the_evidence_is_the_sum_of_one_bet_per_batch_and_stake():
     assert_allclose(alarm_log_evidence(gains, batches, 3), expected, rtol=1e-12)
 
 
+@pytest.fixture
+def scores_are_not_compared(monkeypatch):
+    """With those of the first batch: half of the time, and no part of an alarm."""
+    monkeypatch.setattr(Monitor, "_compare", lambda self, scores: None)
+
+
+@pytest.mark.usefixtures("scores_are_not_compared")
 @pytest.mark.parametrize("target", TARGETS, ids=str)
 def test_false_alarms_are_within_the_risk_on_the_boundary(target):
     worlds = [has_alarm(np.random.default_rng(seed), target, [0.8] * 8) for seed in range(150)]
@@ -80,6 +87,7 @@ def test_bets_that_begin_anew_with_the_whole_wealth_raise_false_alarms():
     assert n_false["broken"] > 40
 
 
+@pytest.mark.usefixtures("scores_are_not_compared")
 def test_a_fall_from_95_to_80_percent_is_noticed_within_60_labels_in_the_median():
     needed = []
     for seed in range(80):
