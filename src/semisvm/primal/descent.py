@@ -21,19 +21,6 @@ Problems that need many epochs, with a large C or correlated columns, are left t
 whose exact steps do not depend on either. Dense ones are recognized by the rate at which the gap
 falls. With sparse rows this rate says little: descent is given up when it has taken about as long
 as exact steps are expected to.
-
-`polish` finds the last digits of a hinge solution in memory. It solves for the rows on the margin
-exactly.
-
-Near the optimum each piece is past its margin (its dual variable is 0), short of it (the variable
-is at its price) or on it. Given which is which, (beta, bias) of the pieces on the margin solve a
-linear system,
-
-    <w, x_i> + bias = side_i    for i on the margin,     sum(beta) = 0,     w = sum_i beta_i x_i,
-
-and the pieces that it puts on another side than assumed are moved there: a primal-dual active-set
-method. It ends at the exact optimum after a few rounds from a point where few pieces are misplaced,
-and is given up elsewhere. Its answer is only proposed: what counts is the gap that it has.
 """
 
 from __future__ import annotations
@@ -41,10 +28,8 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from scipy.linalg import lapack
 
 from semisvm.dual import Status
-from semisvm.matrices import as_dense
 from semisvm.primal import Watcher
 from semisvm.primal.compiled import (
     BIAS,
@@ -64,10 +49,6 @@ FIRST_CHECK = 4
 MOST_EPOCHS_BETWEEN = 16
 EPOCHS_PER_MULTIPLIER = 5  # between two changes of the multiplier b
 MOST_BIAS_STEPS = 60
-POLISHED_TOL = 1e-5  # solves to a larger gap are not polished
-MOST_ON_MARGIN = 1_000  # rows on the margin, whose linear system is solved
-MOST_REPAIRS = 12  # rounds of the active-set method
-OFF_MARGIN = 1e-9  # relative: a piece this far off the margin, or off its box, is misplaced
 
 
 def solve_descent(
@@ -178,8 +159,6 @@ class _CoordinateDescent:
                     watcher.max_iter is not None and watcher.n_iter >= watcher.max_iter
                 ):
                     self.certify()
-                    if watcher.tol <= POLISHED_TOL:
-                        self._polish()
                     before = gap
                     gap = relative_gap(self.objective, self.bound)
                     if (ended := watcher.ended(gap)) is not None:
@@ -208,20 +187,6 @@ class _CoordinateDescent:
         v = self.w + self.rows.times(change)
         value = float(alpha.sum()) - 0.5 * float(v @ v) - 0.5 * float(self.soft @ alpha**2)
         self.bound = max(self.bound, value)
-
-    def _polish(self) -> None:
-        """Propose the exact solution for the variables that are between their bounds."""
-        on = np.zeros(2 * self.rows.n_rows, dtype=bool)
-        full = np.zeros(2 * self.rows.n_rows, dtype=bool)
-        places = self.row + np.where(self.side > 0, 0, self.rows.n_rows)
-        full[places] = self.alpha >= self.price
-        on[places] = (self.alpha > 0) & (self.alpha < self.price)
-        optimum = polish(self.rows, self.p, self.q, on, full)
-        if optimum is None:
-            return
-        w, bias, bound = optimum
-        self.bound = max(self.bound, bound)
-        self._propose(w, bias, self.rows.scores(w))
 
     def _propose(self, w: np.ndarray, bias: float, scores: np.ndarray) -> None:
         short = (np.maximum(0, 1 - scores - bias), np.maximum(0, 1 + scores + bias))
@@ -294,71 +259,3 @@ def best_bias_of_squares(scores: np.ndarray, p: np.ndarray, q: np.ndarray) -> fl
             break
         bias = step
     return bias
-
-
-def pieces_near_margin(
-    p: np.ndarray, q: np.ndarray, f: np.ndarray, mu: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Masks of (2 n,) pieces, positive ones first: on the margin, short of it by mu or more."""
-    short = np.concatenate([1.0 - f, 1.0 + f])
-    in_use = np.concatenate([p, q]) > 0
-    return in_use & (short > 0) & (short < mu), in_use & (short >= mu)
-
-
-def polish(
-    rows: MemoryRows, p: np.ndarray, q: np.ndarray, on: np.ndarray, full: np.ndarray
-) -> tuple[np.ndarray, float, float] | None:
-    """(w, bias, bound) of the exact optimum, None where it was not found."""
-    price = np.concatenate([p, q])
-    n = len(p)
-    side = np.repeat([1.0, -1.0], n)
-    in_use = np.concatenate([p, q]) > 0
-    optimum = None
-    for _ in range(MOST_REPAIRS):
-        places = np.flatnonzero(on)
-        if not 0 < len(places) <= MOST_ON_MARGIN:
-            return optimum
-        net = side * np.where(full, price, 0.0)
-        v = rows.times(net[:n] + net[n:])
-        answer = _on_margin(rows, places % n, side[places], v, net.sum())
-        if answer is None:
-            return optimum
-        beta, w, bias = answer
-        f = rows.scores(w) + bias
-        short = 1.0 - side * np.concatenate([f, f])
-        alpha = side[places] * beta
-        is_low = alpha < -OFF_MARGIN * price[places]
-        is_high = alpha > (1 + OFF_MARGIN) * price[places]
-        joins = in_use & ~on & np.where(full, short < -OFF_MARGIN, short > OFF_MARGIN)
-        if not is_low.any() and not is_high.any():
-            bound = float(np.where(full, price, 0.0).sum() + alpha.sum() - 0.5 * (w @ w))
-            optimum = (w, bias, bound)
-            if not joins.any():
-                return optimum
-        on[places[is_low | is_high]] = False
-        full[places[is_high]] = True
-        on |= joins
-        full &= ~joins
-    return optimum
-
-
-def _on_margin(
-    rows: MemoryRows, places: np.ndarray, side: np.ndarray, v: np.ndarray, total: float
-) -> tuple[np.ndarray, np.ndarray, float] | None:
-    """(beta, w, bias) with these rows on their margins; v and total are of the others."""
-    X = rows.X[places].astype(np.float64, copy=False)
-    m = len(places)
-    K = as_dense(X @ X.T)
-    system = np.ones((m + 1, m + 1))
-    system[:m, :m] = K
-    # Rows may be equal.
-    system[np.arange(m), np.arange(m)] += 1e-13 * max(float(K.trace()) / m, 1e-300)
-    system[m, m] = 0.0
-    right = np.append(side - X @ v, -total)
-    # LAPACK itself: SciPy's `solve` warns of what is singular, and filters of warnings belong to
-    # the whole process.
-    _, _, _, _, answer, _, _, _, failed = lapack.dsysvx(system, right, lwork=64 * (m + 1))
-    if failed or not np.isfinite(answer).all():  # singular, also to rounding
-        return None
-    beta = answer[:m, 0]
-    return beta, v + X.T @ beta, float(answer[m, 0])

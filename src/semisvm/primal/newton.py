@@ -18,6 +18,19 @@ memory, it is solved by those of the Gram matrix of the rows that have a curvatu
 these are more than the features; where both would be large, where sparse rows with a curvature are
 many (unless coordinate descent was given up), and of rows elsewhere, by preconditioned conjugate
 gradients. A cold start on many rows begins with a sample.
+
+`polish` finds the last digits of a hinge solution in memory. It solves for the rows on the margin
+exactly.
+
+Near the optimum each piece is past its margin (its dual variable is 0), short of it (the variable
+is at its price) or on it. Given which is which, (beta, bias) of the pieces on the margin solve a
+linear system,
+
+    <w, x_i> + bias = side_i    for i on the margin,     sum(beta) = 0,     w = sum_i beta_i x_i,
+
+and the pieces that it puts on another side than assumed are moved there: a primal-dual active-set
+method. It ends at the exact optimum after a few rounds from a point where few pieces are misplaced,
+and is given up elsewhere. Its answer is only proposed: what counts is the gap that it has.
 """
 
 from __future__ import annotations
@@ -26,13 +39,12 @@ import time
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 
 from semisvm.dual import Status
 from semisvm.kernels.threads import for_each
 from semisvm.matrices import as_dense
 from semisvm.primal import Watcher
-from semisvm.primal.descent import POLISHED_TOL, pieces_near_margin, polish
 from semisvm.primal.passes import FULL, MemoryPasses, Passes, Sums, passes_of
 from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution, relative_gap
 from semisvm.primal.rows import ROWS_PER_SQUARE, MemoryRows, gram, prices_of_rows
@@ -55,6 +67,10 @@ MOST_EXACT = 6_000
 # Conjugate gradients end at this share of the first residual, or after this many steps.
 CG_TOL = 0.1
 CG_STEPS = 250
+POLISHED_TOL = 1e-5  # solves to a larger gap are not polished
+MOST_ON_MARGIN = 1_000  # rows on the margin, whose linear system is solved
+MOST_REPAIRS = 12  # rounds of the active-set method
+OFF_MARGIN = 1e-9  # relative: a piece this far off the margin, or off its box, is misplaced
 POLISHED_MU = 0.05  # in wider zones the exact solution of the rows on the margin is not tried
 MOST_STEPS_PER_ZONE = 30  # then the zone is widened
 STEPS_WITHOUT_PROGRESS = 12  # steps after which rounding allows no more
@@ -353,3 +369,71 @@ def _solve_sample(problem: PrimalProblem, watcher: Watcher) -> PrimalSolution | 
         max(SAMPLE_TOL, watcher.tol), watcher.max_iter, watcher.deadline, watcher.callback
     )
     return solve_newton(sample, None, rough)
+
+
+def pieces_near_margin(
+    p: np.ndarray, q: np.ndarray, f: np.ndarray, mu: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Masks of (2 n,) pieces, positive ones first: on the margin, short of it by mu or more."""
+    short = np.concatenate([1.0 - f, 1.0 + f])
+    in_use = np.concatenate([p, q]) > 0
+    return in_use & (short > 0) & (short < mu), in_use & (short >= mu)
+
+
+def polish(
+    rows: MemoryRows, p: np.ndarray, q: np.ndarray, on: np.ndarray, full: np.ndarray
+) -> tuple[np.ndarray, float, float] | None:
+    """(w, bias, bound) of the exact optimum, None where it was not found."""
+    price = np.concatenate([p, q])
+    n = len(p)
+    side = np.repeat([1.0, -1.0], n)
+    in_use = np.concatenate([p, q]) > 0
+    optimum = None
+    for _ in range(MOST_REPAIRS):
+        places = np.flatnonzero(on)
+        if not 0 < len(places) <= MOST_ON_MARGIN:
+            return optimum
+        net = side * np.where(full, price, 0.0)
+        v = rows.times(net[:n] + net[n:])
+        answer = _on_margin(rows, places % n, side[places], v, net.sum())
+        if answer is None:
+            return optimum
+        beta, w, bias = answer
+        f = rows.scores(w) + bias
+        short = 1.0 - side * np.concatenate([f, f])
+        alpha = side[places] * beta
+        is_low = alpha < -OFF_MARGIN * price[places]
+        is_high = alpha > (1 + OFF_MARGIN) * price[places]
+        joins = in_use & ~on & np.where(full, short < -OFF_MARGIN, short > OFF_MARGIN)
+        if not is_low.any() and not is_high.any():
+            bound = float(np.where(full, price, 0.0).sum() + alpha.sum() - 0.5 * (w @ w))
+            optimum = (w, bias, bound)
+            if not joins.any():
+                return optimum
+        on[places[is_low | is_high]] = False
+        full[places[is_high]] = True
+        on |= joins
+        full &= ~joins
+    return optimum
+
+
+def _on_margin(
+    rows: MemoryRows, places: np.ndarray, side: np.ndarray, v: np.ndarray, total: float
+) -> tuple[np.ndarray, np.ndarray, float] | None:
+    """(beta, w, bias) with these rows on their margins; v and total are of the others."""
+    X = rows.X[places].astype(np.float64, copy=False)
+    m = len(places)
+    K = as_dense(X @ X.T)
+    system = np.ones((m + 1, m + 1))
+    system[:m, :m] = K
+    # Rows may be equal.
+    system[np.arange(m), np.arange(m)] += 1e-13 * max(float(K.trace()) / m, 1e-300)
+    system[m, m] = 0.0
+    right = np.append(side - X @ v, -total)
+    # LAPACK itself: SciPy's `solve` warns of what is singular, and filters of warnings belong to
+    # the whole process.
+    _, _, _, _, answer, _, _, _, failed = lapack.dsysvx(system, right, lwork=64 * (m + 1))
+    if failed or not np.isfinite(answer).all():  # singular, also to rounding
+        return None
+    beta = answer[:m, 0]
+    return beta, v + X.T @ beta, float(answer[m, 0])
