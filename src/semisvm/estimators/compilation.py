@@ -25,7 +25,7 @@ from semisvm.kernels import (
     make_formula,
     scores_of_new_rows,
 )
-from semisvm.kernels.panel_source import FEW_NUMBERS, WORDS_PAY_FROM_ROWS
+from semisvm.kernels.panel_source import WORDS_PAY_FROM_ROWS
 from semisvm.primal import Watcher
 from semisvm.primal.descent import solve_descent
 from semisvm.primal.newton import solve_newton
@@ -79,9 +79,6 @@ def compile_all() -> dict[str, float]:
         for what, way in (("pairwise steps", PairwiseSteps), ("working sets", WorkingSets)):
             with timed(f"{what}, {name}"):
                 _advance(X, np.resize(sign, X.shape[0]), dtype, way)
-    with timed("dense rows to sparse ones"):
-        for dtype in types:
-            kernel_rows(np.zeros((FEW_NUMBERS // 2 + 1, 2), dtype=dtype), formula, cache_size=1.0)
     with timed("scores of new rows"):
         new = np.zeros((WORTH_COMPILING // ROWS_TO_COMPILE + 1, min(3, SHORT_ROW)))
         scores_of_new_rows(new, few, sign[None], formula)

@@ -12,10 +12,10 @@ import numpy as np
 
 from semisvm.device import SOLVES_OF_A_SEQUENCE, TensorRows, on_host, resolve
 from semisvm.kernels.formula import FAR_FROM_ORIGIN, Formula, make_formula
-from semisvm.kernels.panel_source import scan_dense, sparse_source
+from semisvm.kernels.panel_source import sparse_source
 from semisvm.kernels.rows import CachedRows, GivenRows, KernelRows
 from semisvm.kernels.shared import SharedKernel
-from semisvm.kernels.sources import BlasSource, CallableSource, KernelSource, cross_kernel
+from semisvm.kernels.sources import CallableSource, DataSource, KernelSource, cross_kernel
 from semisvm.kernels.threads import for_each, n_threads
 from semisvm.matrices import PickedRows, as_dense, is_sparse_matrix
 from semisvm.memory import budget_bytes
@@ -122,14 +122,16 @@ def make_source(X, formula: Formula, dtype) -> KernelSource:
     if is_sparse_matrix(X):
         return sparse_source(X, formula, dtype)
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    counts, mean, square = scan_dense(X)
-    # |x - z|^2 = |x|^2 + |z|^2 - 2<x, z> loses the digits that the norms have in common. So rows
-    # that are far from the origin for their spread are moved there; others are not moved and keep
-    # their zeros.
-    if formula.name == "rbf" and mean @ mean > FAR_FROM_ORIGIN * (square - mean @ mean):
-        X = X - mean
-        counts, _, _ = scan_dense(X)
-    n_nonzeros = counts.sum() / max(len(X), 1)
+    n_rows = max(len(X), 1)
+    if formula.name == "rbf":
+        mean = X.sum(axis=0, dtype=np.float64) / n_rows
+        square = float(np.einsum("ij,ij->", X, X, dtype=np.float64)) / n_rows
+        # |x - z|^2 = |x|^2 + |z|^2 - 2<x, z> loses the digits that the norms have in common. So
+        # rows that are far from the origin for their spread are moved there; others are not moved
+        # and keep their zeros.
+        if mean @ mean > FAR_FROM_ORIGIN * (square - mean @ mean):
+            X = X - mean
+    n_nonzeros = np.count_nonzero(X) / n_rows
     if len(X) ** 2 <= FEW_VALUES:
         is_panel_work = False
     elif formula.name == "rbf" and np.dtype(dtype) == np.float32:
@@ -138,9 +140,7 @@ def make_source(X, formula: Formula, dtype) -> KernelSource:
         )
     else:
         is_panel_work = n_nonzeros <= PANEL_PAYS_BELOW_SHARE_UNFUSED * X.shape[1]
-    return (
-        sparse_source(X, formula, dtype, counts) if is_panel_work else BlasSource(X, formula, dtype)
-    )
+    return (sparse_source if is_panel_work else DataSource)(X, formula, dtype)
 
 
 def scores_of_new_rows(

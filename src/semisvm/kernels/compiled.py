@@ -1,5 +1,4 @@
-"""Compiled loops of the kernels: dot products to kernel values, scores, sums of kernel rows, dense
-rows to sparse ones.
+"""Compiled loops of the kernels: dot products to kernel values, scores, sums of kernel rows.
 
 Loops are written for the vectorizer: unit stride, no branch, no call. Functions that take a counter
 are called by every thread of a team (`threads`): each takes pieces from the counter until none is
@@ -183,41 +182,6 @@ def _powers_of_e(values, i, scale):
         values[i, b] = power * bits_of(exponent)
 
 
-@jit
-def scan_rows(counter, X, n_nonzeros, column_sums, square_sums):
-    """Count non-zeros by row, and sum columns and squares by piece of SCANNED_ROWS rows."""
-    n = X.shape[0]
-    piece = next_piece(counter)
-    while piece < square_sums.shape[0]:
-        start = SCANNED_ROWS * piece
-        total = 0.0
-        for i in range(start, smaller(start + SCANNED_ROWS, n)):
-            count = 0
-            for k in range(X.shape[1]):
-                x = np.float64(X[i, k])
-                count += 1 if x != 0 else 0
-                column_sums[piece, k] += x
-                total += x * x
-            n_nonzeros[i] = count
-        square_sums[piece] = total
-        piece = next_piece(counter)
-
-
-@jit
-def fill_csr(counter, X, indptr, indices, data):
-    """Write the non-zeros of dense rows where `indptr` says."""
-    n = X.shape[0]
-    start = SCANNED_ROWS * next_piece(counter)
-    while start < n:
-        for i in range(start, smaller(start + SCANNED_ROWS, n)):
-            at = indptr[i]
-            for k in range(X.shape[1]):
-                if X[i, k] != 0:
-                    indices[at], data[at] = k, X[i, k]
-                    at += 1
-        start = SCANNED_ROWS * next_piece(counter)
-
-
 @partial(jit, fastmath=False)  # the sums of SciPy to the last bit
 def multiply_sparse(
     counter, data, indices, indptr, data_T, indices_T, indptr_T, products, is_lower
@@ -238,20 +202,6 @@ def multiply_sparse(
                         break
                     products[row, np.uint64(indices_T[m])] += x * data_T[m]
         start = MULTIPLIED_ROWS * next_piece(counter)
-
-
-@jit
-def fill_squares(counter, squares, indptr, data):
-    """squares[i] = |row i|^2, summed in float64."""
-    n = squares.shape[0]
-    start = SCANNED_ROWS * next_piece(counter)
-    while start < n:
-        for i in range(start, smaller(start + SCANNED_ROWS, n)):
-            square = 0.0
-            for k in range(indptr[i], indptr[i + 1]):
-                square += np.float64(data[k]) * np.float64(data[k])
-            squares[i] = square
-        start = SCANNED_ROWS * next_piece(counter)
 
 
 @jit

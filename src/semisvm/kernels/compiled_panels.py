@@ -136,33 +136,6 @@ def dots_of_pair(sums, panel, pairs, p):
 
 
 @jit
-def make_kernel_rows(counter, values, slots, rows, pairs, source, scratch):
-    """values[slots[r]] = K[rows[r]]; one piece is one panel of columns."""
-    starts = pairs.starts
-    indptr, indices, data, squares, diagonal, formula, _ = source
-    n = diagonal.shape[0]
-    panel = scratch.panel
-    panel_squares = scratch.squares
-    sums = scratch.sums
-    start = PANEL_WIDTH * next_piece(counter)
-    while start < n:
-        stop = smaller(start + PANEL_WIDTH, n)
-        _lay_out(panel, panel_squares, indptr, indices, data, squares, start, stop)
-        for p in range(starts.shape[0]):
-            dots_of_pair(sums, panel, pairs, p)
-            for r in range(2 * p, smaller(2 * p + 2, rows.shape[0])):
-                row = rows[r]
-                side = np.uint64(r - 2 * p)
-                finish_dots(sums, side, panel_squares, squares[row], formula)
-                if start <= row < stop:
-                    # Rounding of |x|^2 + |x|^2 - 2<x, x> is largest there.
-                    sums[side, row - start] = diagonal[row]
-                _store(values, slots[r], sums, side, start, stop - start)
-        _clear(panel, indptr, indices, start, stop)
-        start = PANEL_WIDTH * next_piece(counter)
-
-
-@jit
 def spread_moves(
     counter, change, values, stored_slots, stored_moves, slots, rows, moves, pairs, source, scratch
 ):
@@ -198,9 +171,11 @@ def spread_moves(
                     side = np.uint64(r - 2 * p)
                     finish_dots(sums, side, panel_squares, squares[row], formula)
                     if first <= row < last:
+                        # Rounding of |x|^2 + |x|^2 - 2<x, x> is largest there.
                         sums[side, row - first] = diagonal[row]
-                    for b in range(PANEL_WIDTH):
-                        part[b] += move * np.float64(sums[side, b])
+                    if move != 0.0:
+                        for b in range(PANEL_WIDTH):
+                            part[b] += move * np.float64(sums[side, b])
                     if slots[r] >= 0:
                         _store(values, slots[r], sums, side, first, last - first)
             for b in range(PANEL_WIDTH):

@@ -13,9 +13,8 @@ import triton
 import triton.language as tl
 
 from semisvm.kernels.formula import Formula
-from semisvm.kernels.panel_source import SparseSource
 from semisvm.kernels.rows import CachedRows, GivenRows, KernelRows
-from semisvm.kernels.sources import BlasSource
+from semisvm.kernels.sources import DataSource
 from semisvm.kernels.torch_source import (
     TorchDataSource,
     TorchMatrixSource,
@@ -237,7 +236,7 @@ def on_device(kernel: KernelRows, device: str) -> DeviceRows:
 
 def _copy_to_device(kernel: CachedRows, place: Any) -> DeviceRows:
     source = kernel.source
-    if isinstance(source, BlasSource | SparseSource):
+    if isinstance(source, DataSource):
         return DeviceRows(
             TorchDataSource(source.X, source.formula, kernel.dtype, place), kernel.dtype, place
         )

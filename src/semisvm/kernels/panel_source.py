@@ -9,23 +9,20 @@ from scipy import sparse
 
 from semisvm.kernels.formula import Formula
 from semisvm.kernels.sources import (
-    KernelSource,
-    apply_formula,
+    DataSource,
     columns_per_piece,
-    finished,
-    linear_sum,
+    csr_of_dense,
     spread_rows,
     threads_worth,
 )
 from semisvm.kernels.threads import in_pieces
+from semisvm.matrices import is_sparse_matrix
 
 # Beyond this size the dense panel of data rows does not fit the caches, and SciPy's sparse product
 # is faster.
 LARGEST_PANEL_BYTES = 32_000_000
-FEW_NUMBERS = 1_000_000  # so many are scanned by NumPy before compiled code is loaded
 WORDS_PAY_FROM_ROWS = 2_000  # with fewer rows, the time to find out and to compile is not regained
 MOST_FEATURES_OF_WORDS = 33_000  # dot products of bytes must fit 32 bits
-SCIPY_ROWS = 64  # rows per sparse product of SciPy
 
 
 class PanelRows(NamedTuple):
@@ -82,55 +79,28 @@ class PanelScratch(NamedTuple):
     tile: np.ndarray
 
 
-def sparse_source(X, formula: Formula, dtype, counts: np.ndarray | None = None) -> "SparseSource":
-    """The source of sparse rows, or of dense ones with so many non-zeros each."""
+def sparse_source(X, formula: Formula, dtype) -> DataSource:
+    """The source of sparse rows, or of dense ones whose non-zeros are few."""
     from semisvm.kernels.intrinsics import PANEL_WIDTH
 
+    X = X if is_sparse_matrix(X) else csr_of_dense(X, dtype)
     fits_panels = X.shape[1] * PANEL_WIDTH * np.dtype(dtype).itemsize <= LARGEST_PANEL_BYTES
-    return (PanelSource if fits_panels else SparseSource)(X, formula, dtype, counts)
+    return (PanelSource if fits_panels else DataSource)(X, formula, dtype)
 
 
-class SparseSource(KernelSource):
-    """Products of SciPy over the non-zeros only, for rows of very many features."""
-
-    def __init__(self, X, formula: Formula, dtype, counts: np.ndarray | None = None):
-        self.formula = formula
-        self.dtype = np.dtype(dtype)
-        self.n_rows = X.shape[0]
-        self.X = _csr_of_sparse(X, dtype) if counts is None else _csr_of_dense(X, dtype, counts)
-        self.squares = _squares(self.X.indptr.astype(np.int64), self.X.data)
-        self.diagonal = formula.diagonal(self.squares)
-
-    def weighted_sum(self, rows, coefficients):
-        return linear_sum(self.X, rows, coefficients) if self.formula.name == "linear" else None
-
-    def write(self, rows, out):
-        for start in range(0, len(rows), SCIPY_ROWS):
-            part = slice(start, start + SCIPY_ROWS)
-            out[part] = (self.X[rows[part]] @ self.X.T).toarray()
-            apply_formula(self.formula, out[part], self.squares[rows[part]], self.squares)
-        out[np.arange(len(rows)), rows] = self.diagonal[rows]
-
-    def between(self, rows, columns):
-        dots = np.asarray((self.X[rows] @ self.X[columns].T).toarray(), dtype=self.dtype)
-        return finished(self, dots, rows, columns)
-
-
-class PanelSource(SparseSource):
+class PanelSource(DataSource):
     """Products over the non-zeros only, on every core, for sparse rows and short dense rows.
 
     A row made twice is equal to the last bit: each product is summed in an order that depends on
     its two rows alone.
     """
 
-    def __init__(self, X, formula: Formula, dtype, counts: np.ndarray | None = None):
-        super().__init__(X, formula, dtype, counts)
+    def __init__(self, X: sparse.csr_matrix, formula: Formula, dtype):
+        super().__init__(X, formula, dtype)
         # Always of the same types: compiled code is made once for each.
-        indptr = self.X.indptr.astype(np.int64)
-        indices = self.X.indices.astype(np.int32, copy=False)
         self.panel_rows = PanelRows(
-            indptr,
-            indices,
+            self.X.indptr.astype(np.int64),
+            self.X.indices.astype(np.int32, copy=False),
             self.X.data,
             self.squares,
             self.diagonal,
@@ -152,19 +122,10 @@ class PanelSource(SparseSource):
         self.write_at(rows, out, np.arange(len(rows)))
 
     def write_at(self, rows, values, slots):
-        from semisvm.kernels.compiled_panels import make_kernel_rows
-
-        wanted = (rows, self._pairs(rows))
-        most = threads_worth(len(rows) * self.n_rows)
-        in_pieces(
-            make_kernel_rows,
-            values,
-            slots,
-            *wanted,
-            self.panel_rows,
-            most=most,
-            memory=self._scratch,
-        )
+        # What moves by 0 is made alone.
+        none = np.empty(0, dtype=np.intp)
+        unused = np.empty(self.n_rows)
+        self.spread(unused, values, none, np.empty(0), slots, rows, np.zeros(len(rows)))
 
     def _pairs(self, rows: np.ndarray) -> PanelPairs:
         """The terms of wanted rows, two and two, as compiled products take them."""
@@ -236,32 +197,6 @@ class PanelSource(SparseSource):
         )
 
 
-def _csr_of_sparse(X, dtype):
-    X = sparse.csr_matrix(X, dtype=dtype)
-    if not X.has_canonical_format:
-        X = X.copy()  # the arrays may be the user's
-        X.sum_duplicates()
-    return X
-
-
-def _csr_of_dense(X, dtype, counts: np.ndarray):
-    """CSR form of dense rows with the given numbers of non-zeros, on every core."""
-    indptr = np.append(0, np.cumsum(counts))
-    if X.size <= FEW_NUMBERS:
-        at = np.nonzero(X)
-        return sparse.csr_matrix(
-            (X[at].astype(dtype), at[1].astype(np.int32), indptr), shape=X.shape
-        )
-    from semisvm.kernels.compiled import SCANNED_ROWS, fill_csr
-
-    indices = np.empty(indptr[-1], dtype=np.int32)
-    data = np.empty(indptr[-1], dtype=dtype)
-    in_pieces(
-        fill_csr, np.ascontiguousarray(X), indptr, indices, data, most=-(-len(X) // SCANNED_ROWS)
-    )
-    return sparse.csr_matrix((data, indices, indptr), shape=X.shape)
-
-
 def _in_words(rows: PanelRows) -> PanelRows | None:
     """The same data in words of four bytes, if each number is a whole multiple, up to 255, of the
     least one.
@@ -299,36 +234,3 @@ def _in_words(rows: PanelRows) -> PanelRows | None:
         np.array([kind, gamma * unit**2, *others]),
         -(-rows.n_features // 4),
     )
-
-
-def _squares(indptr: np.ndarray, data: np.ndarray) -> np.ndarray:
-    """Squared norms of the rows of a CSR matrix, in its float type."""
-    n_rows = len(indptr) - 1
-    if len(data) <= FEW_NUMBERS:
-        row = np.repeat(np.arange(n_rows), np.diff(indptr))
-        return np.bincount(row, np.square(data, dtype=np.float64), n_rows).astype(data.dtype)
-    from semisvm.kernels.compiled import SCANNED_ROWS, fill_squares
-
-    squares = np.empty(n_rows, dtype=data.dtype)
-    in_pieces(fill_squares, squares, indptr, data, most=-(-len(squares) // SCANNED_ROWS))
-    return squares
-
-
-def scan_dense(X) -> tuple[np.ndarray, np.ndarray, float]:
-    """The number of non-zeros of each dense row, the mean row, and the mean squared norm."""
-    if X.size <= FEW_NUMBERS:
-        mean = X.mean(axis=0, dtype=np.float64) if len(X) else np.zeros(X.shape[1])
-        return (
-            np.count_nonzero(X, axis=1),
-            mean,
-            float(np.square(X, dtype=np.float64).sum()) / max(len(X), 1),
-        )
-    from semisvm.kernels.compiled import SCANNED_ROWS, scan_rows
-
-    n = len(X)
-    n_pieces = -(-len(X) // SCANNED_ROWS)
-    counts = np.empty(n, dtype=np.int64)
-    sums = np.zeros((n_pieces, X.shape[1]))
-    squares = np.zeros(n_pieces)
-    in_pieces(scan_rows, np.ascontiguousarray(X), counts, sums, squares, most=n_pieces)
-    return counts, sums.sum(axis=0) / max(n, 1), float(squares.sum()) / max(n, 1)

@@ -13,8 +13,8 @@ A source knows n data rows and writes rows of the kernel matrix K between all of
 """
 
 import sys
-from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -22,9 +22,9 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from semisvm.kernels.formula import Formula
 from semisvm.kernels.threads import in_pieces
-from semisvm.matrices import as_dense
+from semisvm.matrices import as_dense, is_sparse_matrix
 
-# Dense rows made at a time, so that the exponential finds the products in the cache.
+# Of rows made at a time, so that the exponential finds the products in the cache.
 TILE_BYTES = 8_000_000
 BYTES_PER_PRODUCT = 64_000_000  # of rows that are made for one product and not kept
 # Multiplications of a sparse product, half a second of SciPy's: fewer are over before compiled code
@@ -58,7 +58,12 @@ class KernelSource:
 
     def fill_gram(self, G: np.ndarray, order: np.ndarray, n_known: int, row: np.ndarray) -> None:
         """G[i, j] = K[row[i], row[j]] for i, j in `order`, unless both are before `n_known`."""
-        gather_gram(G, order, n_known, row, self.between)
+        from semisvm.kernels.compiled_panels import TILE_HEIGHT, write_gram
+        from semisvm.kernels.intrinsics import PANEL_WIDTH
+
+        block = np.asarray(self.between(row[order[n_known:]], row[order]), dtype=G.dtype)
+        tile = partial(np.empty, (TILE_HEIGHT, PANEL_WIDTH), G.dtype)
+        in_pieces(write_gram, G, block, order, n_known, most=threads_worth(block.size), memory=tile)
 
     def spread(
         self,
@@ -103,22 +108,6 @@ class KernelSource:
             values[slots] = block
 
 
-def gather_gram(
-    G: np.ndarray,
-    order: np.ndarray,
-    n_known: int,
-    row: np.ndarray,
-    between: Callable[..., np.ndarray],
-) -> None:
-    """Put kernel values between new and all positions of `order` into a Gram matrix."""
-    from semisvm.kernels.compiled_panels import TILE_HEIGHT, write_gram
-    from semisvm.kernels.intrinsics import PANEL_WIDTH
-
-    block = np.asarray(between(row[order[n_known:]], row[order]), dtype=G.dtype)
-    tile = partial(np.empty, (TILE_HEIGHT, PANEL_WIDTH), G.dtype)
-    in_pieces(write_gram, G, block, order, n_known, most=threads_worth(block.size), memory=tile)
-
-
 def spread_rows(
     change: np.ndarray, values: np.ndarray, slots: np.ndarray, moves: np.ndarray
 ) -> None:
@@ -156,36 +145,76 @@ class MatrixSource(KernelSource):
         return self.K[rows[:, None], columns]
 
 
-class BlasSource(KernelSource):
-    """Products by BLAS, for long rows with few zeros."""
+class DataSource(KernelSource):
+    """Products of rows by BLAS, or by SciPy over the non-zeros of sparse rows."""
 
     def __init__(self, X, formula: Formula, dtype):
-        self.X = np.ascontiguousarray(X, dtype=dtype)
         self.formula = formula
         self.dtype = np.dtype(dtype)
-        self.n_rows = len(X)
-        self.squares = np.einsum("ij,ij->i", self.X, self.X)
+        self.n_rows = X.shape[0]
+        self.X: Any
+        if is_sparse_matrix(X):
+            self.X = _csr(X, dtype)
+            self.squares = _squares_of_sparse(self.X)
+        else:
+            self.X = np.ascontiguousarray(X, dtype=dtype)
+            self.squares = np.einsum("ij,ij->i", self.X, self.X)
         self.diagonal = formula.diagonal(self.squares)
 
     def weighted_sum(self, rows, coefficients):
-        return linear_sum(self.X, rows, coefficients) if self.formula.name == "linear" else None
+        """X X[rows]' c through the features: two products with X, in float64."""
+        if self.formula.name != "linear":
+            return None
+        return np.asarray(self.X @ (coefficients @ self.X[rows]))
 
     def between(self, rows, columns):
-        return finished(self, self.X[rows] @ self.X[columns].T, rows, columns)
+        return self._finished(as_dense(self.X[rows] @ self.X[columns].T), rows, columns)
 
     def write(self, rows, out):
         tile = max(64, TILE_BYTES // max(out.itemsize * self.n_rows, 1))
         for start in range(0, len(rows), tile):
             part = slice(start, start + tile)
-            np.dot(self.X[rows[part]], self.X.T, out=out[part])
+            if is_sparse_matrix(self.X):
+                out[part] = (self.X[rows[part]] @ self.X.T).toarray()
+            else:
+                np.dot(self.X[rows[part]], self.X.T, out=out[part])
             apply_formula(self.formula, out[part], self.squares[rows[part]], self.squares)
         # k(x, x) from its own formula: rounding in |x|^2 + |x|^2 - 2<x, x> is largest there.
         out[np.arange(len(rows)), rows] = self.diagonal[rows]
 
+    def _finished(self, dots: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Kernel values from the dot products between some rows and some columns."""
+        apply_formula(self.formula, dots, self.squares[rows], self.squares[columns])
+        by_row = np.argsort(columns, kind="stable")
+        first, last = (
+            np.searchsorted(columns, rows, side, sorter=by_row) for side in ("left", "right")
+        )
+        for i in np.flatnonzero(first < last):
+            dots[i, by_row[first[i] : last[i]]] = self.diagonal[rows[i]]
+        return dots
 
-def linear_sum(X, rows, coefficients) -> np.ndarray:
-    """X X[rows]' c through the features: two products with X, in float64."""
-    return np.asarray(X @ (coefficients @ X[rows]))
+
+def csr_of_dense(X: np.ndarray, dtype) -> sparse.csr_matrix:
+    """The non-zeros of dense rows, in a third of the time that SciPy takes."""
+    is_there = X != 0
+    at = np.flatnonzero(is_there)
+    starts = np.append(0, np.cumsum(np.count_nonzero(is_there, axis=1)))
+    columns = (at % X.shape[1]).astype(np.int32)
+    return sparse.csr_matrix((X.ravel()[at].astype(dtype), columns, starts), shape=X.shape)
+
+
+def _csr(X, dtype) -> sparse.csr_matrix:
+    X = sparse.csr_matrix(X, dtype=dtype)
+    if not X.has_canonical_format:
+        X = X.copy()  # the arrays may be the user's
+        X.sum_duplicates()
+    return X
+
+
+def _squares_of_sparse(X: sparse.csr_matrix) -> np.ndarray:
+    """|x|^2 of each row, summed in float64."""
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    return np.bincount(row, np.square(X.data, dtype=np.float64), X.shape[0]).astype(X.dtype)
 
 
 def sparse_products(X: sparse.csr_matrix, Z: sparse.csr_matrix) -> np.ndarray:
@@ -220,18 +249,6 @@ def sparse_products(X: sparse.csr_matrix, Z: sparse.csr_matrix) -> np.ndarray:
 def threads_worth(n_values: int) -> int:
     """How many threads are worth waking for so many kernel values."""
     return max(1, n_values // VALUES_PER_THREAD)
-
-
-def finished(source, dots: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Kernel values from the dot products between some rows and some columns of a source."""
-    apply_formula(source.formula, dots, source.squares[rows], source.squares[columns])
-    by_row = np.argsort(columns, kind="stable")
-    first, last = (
-        np.searchsorted(columns, rows, side, sorter=by_row) for side in ("left", "right")
-    )
-    for i in np.flatnonzero(first < last):
-        dots[i, by_row[first[i] : last[i]]] = source.diagonal[rows[i]]
-    return dots
 
 
 class CallableSource(KernelSource):
