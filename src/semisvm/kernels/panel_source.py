@@ -95,6 +95,8 @@ class PanelSource(DataSource):
     its two rows alone.
     """
 
+    is_repeatable = True
+
     def __init__(self, X: sparse.csr_matrix, formula: Formula, dtype):
         super().__init__(X, formula, dtype)
         # Always of the same types: compiled code is made once for each.
@@ -113,10 +115,6 @@ class PanelSource(DataSource):
             and self.n_rows >= WORDS_PAY_FROM_ROWS
         ):
             self.panel_rows = _in_words(self.panel_rows) or self.panel_rows
-
-    @property
-    def is_repeatable(self):
-        return True
 
     def write(self, rows, out):
         self.write_at(rows, out, np.arange(len(rows)))

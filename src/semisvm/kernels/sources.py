@@ -40,11 +40,7 @@ class KernelSource:
     n_rows: int
     dtype: np.dtype
     diagonal: np.ndarray
-
-    @property
-    def is_repeatable(self) -> bool:
-        """Whether a row made twice is equal to the last bit."""
-        return False
+    is_repeatable = False
 
     def write(self, rows: np.ndarray, out: np.ndarray) -> None:
         """Write K[rows] into `out`."""
@@ -130,13 +126,11 @@ def columns_per_piece(n_rows: int) -> int:
 class MatrixSource(KernelSource):
     """A kernel matrix that is in memory."""
 
+    is_repeatable = True
+
     def __init__(self, K: np.ndarray):
         self.K, self.dtype, self.n_rows = K, K.dtype, len(K)
         self.diagonal = np.ascontiguousarray(np.diagonal(K))
-
-    @property
-    def is_repeatable(self):
-        return True
 
     def write(self, rows, out):
         out[:] = self.K[rows]
