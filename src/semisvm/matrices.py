@@ -20,6 +20,14 @@ def as_dense(X: Any) -> Any:
     return X.toarray() if is_sparse_matrix(X) else X
 
 
+def without_duplicates(X: Any) -> Any:
+    """CSR rows that store each column once, in order; a copy where the given ones do not."""
+    if not X.has_canonical_format:
+        X = X.copy()  # the arrays may be the user's
+        X.sum_duplicates()
+    return X
+
+
 def stored_numbers(X: Any) -> np.ndarray:
     """The numbers of a matrix; of a sparse one those that are stored, and no zeros."""
     return X.data if is_sparse_matrix(X) else X

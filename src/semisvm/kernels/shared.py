@@ -14,7 +14,7 @@ import numpy as np
 
 from semisvm.kernels.formula import make_formula
 from semisvm.kernels.sources import cross_kernel
-from semisvm.matrices import is_sparse_matrix
+from semisvm.matrices import is_sparse_matrix, without_duplicates
 
 FEWEST_REMEMBERED = 100  # rows of a block whose places are kept for the next call
 
@@ -135,11 +135,7 @@ class SharedKernel:
 def _plain(X: Any) -> Any:
     """The rows in float64, in the one order of memory that makes equal rows equal bytes."""
     if is_sparse_matrix(X):
-        rows = X.tocsr().astype(np.float64)
-        if not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
-        return rows
+        return without_duplicates(X.tocsr().astype(np.float64))
     return np.ascontiguousarray(X, dtype=np.float64)
 
 

@@ -22,7 +22,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from semisvm.kernels.formula import Formula
 from semisvm.kernels.threads import in_pieces
-from semisvm.matrices import as_dense, is_sparse_matrix
+from semisvm.matrices import as_dense, is_sparse_matrix, without_duplicates
 
 # Of rows made at a time, so that the exponential finds the products in the cache.
 TILE_BYTES = 8_000_000
@@ -148,7 +148,7 @@ class DataSource(KernelSource):
         self.n_rows = X.shape[0]
         self.X: Any
         if is_sparse_matrix(X):
-            self.X = _csr(X, dtype)
+            self.X = without_duplicates(sparse.csr_matrix(X, dtype=dtype))
             self.squares = _squares_of_sparse(self.X)
         else:
             self.X = np.ascontiguousarray(X, dtype=dtype)
@@ -195,14 +195,6 @@ def csr_of_dense(X: np.ndarray, dtype) -> sparse.csr_matrix:
     starts = np.append(0, np.cumsum(np.count_nonzero(is_there, axis=1)))
     columns = (at % X.shape[1]).astype(np.int32)
     return sparse.csr_matrix((X.ravel()[at].astype(dtype), columns, starts), shape=X.shape)
-
-
-def _csr(X, dtype) -> sparse.csr_matrix:
-    X = sparse.csr_matrix(X, dtype=dtype)
-    if not X.has_canonical_format:
-        X = X.copy()  # the arrays may be the user's
-        X.sum_duplicates()
-    return X
 
 
 def _squares_of_sparse(X: sparse.csr_matrix) -> np.ndarray:

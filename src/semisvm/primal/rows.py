@@ -25,7 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.kernels.threads import for_each
-from semisvm.matrices import as_dense, is_sparse_matrix, stack_rows
+from semisvm.matrices import as_dense, is_sparse_matrix, stack_rows, without_duplicates
 from semisvm.memory import budget_bytes
 from semisvm.primal.problem import GivenPrices, Prices, RowPart, csr_arrays, widen
 
@@ -171,10 +171,7 @@ class MemoryRows(Rows):
     ):
         self.is_sparse = is_sparse_matrix(X)
         if self.is_sparse:
-            X = sparse.csr_array(X)
-            if not X.has_canonical_format:
-                X = X.copy()  # the user's array is not changed
-                X.sum_duplicates()
+            X = without_duplicates(sparse.csr_array(X))
         self.X = X
         self.codes = codes
         self.weight = weight
