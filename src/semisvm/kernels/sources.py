@@ -21,7 +21,7 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from semisvm.kernels.formula import Formula
-from semisvm.kernels.threads import in_pieces
+from semisvm.kernels.threads import for_each, in_pieces
 from semisvm.matrices import as_dense, is_sparse_matrix, without_duplicates
 
 # Of rows made at a time, so that the exponential finds the products in the cache.
@@ -32,6 +32,7 @@ BYTES_PER_PRODUCT = 64_000_000  # of rows that are made for one product and not 
 WORTH_OWN_PRODUCT = 300_000_000
 VALUES_PER_THREAD = 50_000  # kernel values: fewer are made before another thread has woken up
 DIAGONAL_ROWS = 256  # rows per call of the user's function for the diagonal
+ROWS_PER_PART = 256  # of dense rows that one thread looks through at a time
 
 
 class KernelSource:
@@ -189,12 +190,21 @@ class DataSource(KernelSource):
 
 
 def csr_of_dense(X: np.ndarray, dtype) -> sparse.csr_matrix:
-    """The non-zeros of dense rows, in a third of the time that SciPy takes."""
-    is_there = X != 0
-    at = np.flatnonzero(is_there)
-    starts = np.append(0, np.cumsum(np.count_nonzero(is_there, axis=1)))
-    columns = (at % X.shape[1]).astype(np.int32)
-    return sparse.csr_matrix((X.ravel()[at].astype(dtype), columns, starts), shape=X.shape)
+    """The non-zeros of dense rows, found by all threads, three times faster than by SciPy."""
+    n_columns = X.shape[1]
+    parts: list[Any] = [None] * max(1, -(-len(X) // ROWS_PER_PART))
+
+    def find(number: int) -> None:
+        part = X[ROWS_PER_PART * number : ROWS_PER_PART * (number + 1)]
+        at = np.flatnonzero(part)
+        starts = np.arange(0, part.size + 1, n_columns)
+        counts = np.diff(np.searchsorted(at, starts))
+        columns = (at - np.repeat(starts[:-1], counts)).astype(np.int32)
+        parts[number] = counts, columns, part.ravel()[at].astype(dtype)
+
+    for_each(find, range(len(parts)))
+    counts, columns, values = map(np.concatenate, zip(*parts, strict=True))
+    return sparse.csr_matrix((values, columns, np.append(0, np.cumsum(counts))), shape=X.shape)
 
 
 def _squares_of_sparse(X: sparse.csr_matrix) -> np.ndarray:
