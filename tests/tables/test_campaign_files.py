@@ -8,19 +8,11 @@ import os
 import numpy as np
 import pytest
 
-from command_line import copy_fitted_mails, run_command, write_messy
+from command_line import copy_fitted_mails, run_command
 from semisvm import Campaign, load
 from semisvm.tables.certify import file_digest, load_campaign
 
 COLUMNS = ["row", "id", "sent", "country", "size", "subject", "urgent", "drawn", "label"]
-
-
-@pytest.fixture(scope="module")
-def fitted(tmp_path_factory):
-    """Mails, their true labels, and a model: (folder, truth)."""
-    folder = tmp_path_factory.mktemp("mails")
-    truth = write_messy(folder / "mails.csv", n_rows=900, share_labeled=0.12)
-    return folder, truth
 
 
 @pytest.fixture

@@ -10,13 +10,6 @@ from command_line import copy_fitted_mails, run_command, write_messy
 from semisvm import Monitor
 
 
-@pytest.fixture(scope="module")
-def fitted(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("mails")
-    truth = write_messy(folder / "mails.csv", n_rows=900, share_labeled=0.12)
-    return folder, truth
-
-
 @pytest.fixture
 def mails(fitted, tmp_path, capsys):
     """A folder with a model, new rows, and the true labels of those."""
