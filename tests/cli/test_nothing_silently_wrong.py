@@ -139,12 +139,15 @@ def test_a_manifest_without_a_version_number_is_refused(tmp_path, fitted, versio
         semisvm.load(tampered(fitted[1], tmp_path / "m.skops", change))
 
 
-def test_a_file_that_claims_to_unpack_to_gigabytes_is_refused_before_it_is_read(tmp_path, fitted):
+def test_a_file_that_claims_to_unpack_to_gigabytes_is_refused_before_it_is_read(
+    tmp_path, fitted, monkeypatch
+):
+    monkeypatch.setattr(files, "MOST_UNPACKED_BYTES", 50_000_000)
     path = tampered(
-        fitted[1], tmp_path / "m.skops", lambda entries: entries.update(bomb=b"\0" * 300_000_000)
+        fitted[1], tmp_path / "m.skops", lambda entries: entries.update(bomb=b"\0" * 60_000_000)
     )
-    assert path.stat().st_size < 2_000_000
-    with pytest.raises(DataError, match=r"claim to hold 0\.3 GB"):
+    assert path.stat().st_size < 500_000
+    with pytest.raises(DataError, match=r"claim to hold 0\.1 GB"):
         semisvm.load(path)
 
 

@@ -6,7 +6,6 @@ import math
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
@@ -413,11 +412,10 @@ def test_one_label_gets_a_name_for_the_others(labels, unlabeled, classes, of_clo
     X, y, _ = clouds()
     expected = of_clouds
     target = [labels[0] if one == 1 else labels[1] for one in y]
-    for form in (list, pd.Series):
-        model = PositiveUnlabeledSVC(unlabeled=unlabeled, random_state=0).fit(X, form(target))
-        assert model.classes_.tolist() == classes
-        assert_array_equal(model.decision_function(X), expected.decision_function(X))
-        assert_array_equal(model.predict(X) == labels[0], expected.predict(X) == 1)
+    model = PositiveUnlabeledSVC(unlabeled=unlabeled, random_state=0).fit(X, target)
+    assert model.classes_.tolist() == classes
+    assert_array_equal(model.decision_function(X), expected.decision_function(X))
+    assert_array_equal(model.predict(X) == labels[0], expected.predict(X) == 1)
 
 
 def test_the_others_can_be_named():
