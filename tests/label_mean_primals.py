@@ -13,25 +13,7 @@ import clarabel
 import numpy as np
 from scipy import sparse
 
-
-def minimize(quadratic, linear, G, h):
-    """The least of 1/2 x' diag(quadratic) x + linear' x subject to G x <= h, and where it is."""
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.max_threads = 1
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
-    settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = settings.reduced_tol_feas = 1e-7
-    P = sparse.diags(quadratic, format="csc")
-    A = sparse.csc_matrix(G)
-    answer = clarabel.DefaultSolver(
-        P, linear, A, h, [clarabel.NonnegativeConeT(len(h))], settings
-    ).solve()
-    assert str(answer.status) in (
-        "Solved",
-        "AlmostSolved",
-    ), f"the oracle itself failed: {answer.status}"
-    x = np.asarray(answer.x)
-    return float(0.5 * x @ (quadratic * x) + linear @ x), x
+from oracles import solve_convex
 
 
 def hinge(z):
@@ -82,7 +64,16 @@ class Labeled:
             lines.append(-np.eye(size)[p + 1 + k])  # slack >= 0
             bounds.append(0.0)
         constant = self.add_rest(linear, lines, bounds, p + 1 + n)
-        return minimize(quadratic, linear, np.array(lines), np.array(bounds))[0] + constant
+        x, _ = solve_convex(
+            sparse.diags(quadratic),
+            linear,
+            np.array(lines),
+            np.array(bounds),
+            [clarabel.NonnegativeConeT(len(bounds))],
+            tol=1e-12,
+            reduced_tol=1e-7,
+        )
+        return float(0.5 * x @ (quadratic * x) + linear @ x) + constant
 
     def add_rest(self, linear, lines, bounds, first):
         return 0.0

@@ -107,26 +107,25 @@ def _interior_point(Q, linear, lower, upper, total):
     A = sparse.vstack([np.ones((1, n)), one[above], -one[below]], format="csc")
     b = np.concatenate([[total], upper[above], -lower[below]])
     cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(len(above) + len(below))]
+    return solve_convex(Q, linear, A, b, cones[: 1 + (len(b) > 1)])[0]
+
+
+def solve_convex(Q, linear, A, b, cones, *, tol=1e-11, reduced_tol=1e-8):
+    """(x, objective) of: minimize 1/2 x' Q x + linear' x with b - A x in the cones, by Clarabel.
+
+    Where the last digits can't be had (no interior at all, say), it may end with `reduced_tol`.
+    """
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
-    # Where the last digits can't be had (no interior at all, say), these are what it may end with.
-    settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = settings.reduced_tol_feas = 1e-8
-    answer = clarabel.DefaultSolver(
-        sparse.triu(sparse.csc_matrix(Q), format="csc"),
-        linear,
-        A,
-        b,
-        cones[: 1 + (len(b) > 1)],
-        settings,
-    )
-    answer = answer.solve()
-    assert str(answer.status) in (
-        "Solved",
-        "AlmostSolved",
-    ), f"the oracle itself failed: {answer.status}"
-    return np.asarray(answer.x)
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
+    settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = reduced_tol
+    settings.reduced_tol_feas = reduced_tol
+    upper = sparse.triu(sparse.csc_matrix(Q), format="csc")
+    answer = clarabel.DefaultSolver(upper, linear, sparse.csc_matrix(A), b, cones, settings).solve()
+    failed = f"the oracle itself failed: {answer.status}"
+    assert str(answer.status) in ("Solved", "AlmostSolved"), failed
+    return np.asarray(answer.x), float(answer.obj_val)
 
 
 def repair_one_by_one(beta, lower, upper, total, gradient):

@@ -12,6 +12,8 @@ import clarabel
 import numpy as np
 from scipy import sparse
 
+from oracles import solve_convex
+
 
 def solve_primal(K, row, side, target, price, P=None):
     """(f at every row, the objective)."""
@@ -31,19 +33,10 @@ def solve_primal(K, row, side, target, price, P=None):
         format="csc",
     )
     b = np.concatenate([-side * target, np.zeros(m)])
-    settings = clarabel.DefaultSettings()
-    settings.verbose, settings.max_threads = False, 1
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
-    settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = settings.reduced_tol_feas = 1e-9
-    answer = clarabel.DefaultSolver(
-        sparse.triu(H, format="csc"), linear, A, b, [clarabel.NonnegativeConeT(2 * m)], settings
-    ).solve()
-    assert str(answer.status) in (
-        "Solved",
-        "AlmostSolved",
-    ), f"the oracle itself failed: {answer.status}"
-    x = np.asarray(answer.x)
-    return coordinates @ x[:n] + x[n], float(answer.obj_val)
+    x, objective = solve_convex(
+        H, linear, A, b, [clarabel.NonnegativeConeT(2 * m)], tol=1e-12, reduced_tol=1e-9
+    )
+    return coordinates @ x[:n] + x[n], objective
 
 
 def primal_objective(K, coefficients, bias, row, side, target, price, P=None):

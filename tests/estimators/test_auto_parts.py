@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_moons
 
+from oracles import solve_convex
 from semisvm import AutoSVC
 from semisvm.device import resolve
 from semisvm.estimators.auto import geometry, library
@@ -174,11 +175,8 @@ def stack_by_clarabel(left_out, Y, count, prior, strength):
     root = np.sqrt(count / n_columns)[:, None]
     A = (left_out * root).reshape(n_members, -1)
     y = (Y * root).ravel()
-    P = sparse.csc_matrix(
-        np.block(
-            [[np.triu(A @ A.T), np.zeros((n_members,) * 2)], [np.zeros((n_members, 2 * n_members))]]
-        )
-    )
+    P = np.zeros((2 * n_members,) * 2)
+    P[:n_members, :n_members] = A @ A.T
     q = np.append(-A @ y, np.full(n_members, strength))
     # Clarabel's cone: (x, y, z) with y exp(x / y) <= z. Here x = -t, y = w, z = prior: w exp(-t /
     # w) <= prior.
@@ -190,13 +188,7 @@ def stack_by_clarabel(left_out, Y, count, prior, strength):
         rows += [unit[n_members + j], -unit[j], np.zeros(2 * n_members)]
         bounds += [0.0, 0.0, prior[j]]
         cones.append(clarabel.ExponentialConeT())
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
-    found = clarabel.DefaultSolver(
-        P, q, sparse.csc_matrix(np.array(rows)), np.array(bounds), cones, settings
-    ).solve()
-    return np.array(found.x)[:n_members]
+    return solve_convex(P, q, np.array(rows), np.array(bounds), cones)[0][:n_members]
 
 
 @pytest.mark.parametrize(

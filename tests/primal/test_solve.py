@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.optimize import minimize_scalar
 from sklearn.svm import SVC, LinearSVC
 
+from oracles import solve_convex
 from semisvm import dual
 from semisvm.dual import Status
 from semisvm.kernels import kernel_rows, make_formula
@@ -75,16 +76,10 @@ def oracle(X, prices, loss):
         ],
         format="csc",
     )
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
     b = np.concatenate([-np.ones(m), np.zeros(m)])
     linear = np.concatenate([np.zeros(d + 1), linear])
-    answer = clarabel.DefaultSolver(
-        sparse.triu(H, format="csc"), linear, A, b, [clarabel.NonnegativeConeT(2 * m)], settings
-    ).solve()
-    x = np.asarray(answer.x)
-    return x[:d], x[d], float(answer.obj_val)
+    x, objective = solve_convex(H, linear, A, b, [clarabel.NonnegativeConeT(2 * m)])
+    return x[:d], x[d], objective
 
 
 @pytest.mark.parametrize("loss", LOSSES)
