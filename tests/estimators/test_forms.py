@@ -368,7 +368,7 @@ def test_a_guard_and_a_certificate_in_the_primal_form():
 
 def test_models_without_support_go_through_files_predictions_and_summaries(tmp_path):
     rows = training(160)
-    X = rows.rows.to_frame().to_numpy()
+    X = np.column_stack(rows.rows.values)
     y = rows.codes
     model = TransductiveSVC(kernel="linear", solver="primal").fit(X, y)
     back = semisvm.load(semisvm.save(model, tmp_path / "m.skops"))
@@ -383,7 +383,7 @@ def many_labels():
     primal form.
     """
     rows = training(2500)
-    truth = (rows.rows.to_frame().to_numpy().sum(axis=1) > 1.6).astype(int)
+    truth = (np.column_stack(rows.rows.values).sum(axis=1) > 1.6).astype(int)
     rows = replace(rows, codes=truth)
     fitted = fit_model(rows, Settings(kernel="linear"), method="supervised")
     return rows, truth, fitted

@@ -124,12 +124,6 @@ class Columns:
         estimator.feature_names_in_ = np.array(self.schema.names, dtype=object)
         estimator.n_features_in_ = len(self.values)
 
-    def to_frame(self) -> pandas.DataFrame:
-        """The values as a DataFrame."""
-        import pandas
-
-        return pandas.DataFrame(dict(zip(self.schema.names, self.values, strict=True)))
-
 
 def _side_by_side(columns: Collection[np.ndarray], n_rows: int, type: Any) -> np.ndarray:
     table = np.empty((n_rows, len(columns)), dtype=type)
