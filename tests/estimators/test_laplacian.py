@@ -17,7 +17,13 @@ from semisvm import LaplacianSVC, SupervisedSVC
 from semisvm.estimators import laplacian
 from semisvm.estimators.problem import Limits
 from semisvm.kernels import deformed, kernel_rows, make_formula
-from semisvm.kernels.graphs import GraphPenalty, graph_laplacian, graph_penalty, link_nearest
+from semisvm.kernels.graphs import (
+    GraphPenalty,
+    graph_laplacian,
+    graph_penalty,
+    link_nearest,
+    sample_nodes,
+)
 
 TIGHT = {"tol": 1e-9}
 PAPER = {"power": 1, "graph_weights": "connectivity"}
@@ -276,6 +282,40 @@ def test_with_many_rows_the_price_is_chosen_on_a_sample_of_them(monkeypatch):
     order = np.random.default_rng(0).permutation(600)
     moved = LaplacianSVC(gamma=5).fit(X[order], y[order])
     np.testing.assert_allclose(model.decision_function(X), moved.decision_function(X), atol=1e-6)
+
+
+def test_with_many_labels_the_price_is_chosen_by_some_of_them(monkeypatch):
+    X, true = make_moons(600, noise=0.2, random_state=0)
+    y = np.where(np.arange(600) % 3 == 0, -1, true)
+    X[5], X[8] = X[1], X[2]  # equal rows, some with different labels
+    y[[1, 2, 5, 8]] = 0, 0, 1, 0
+    monkeypatch.setattr(laplacian, "MOST_CHOSEN_ON", 150)
+    monkeypatch.setattr(laplacian, "MOST_LABELED_CHOSEN_ON", 100)
+    calls = []
+
+    def deform(rows, penalty, columns, **kwargs):
+        calls.append((rows.n_rows, len(columns)))
+        return deformed.deform(rows, penalty, columns, **kwargs)
+
+    monkeypatch.setattr(laplacian, "deform", deform)
+    model = LaplacianSVC(gamma=5).fit(X, y)
+    assert calls == [(150, 100)] * 7 + [(598, 398)]
+    order = np.random.default_rng(0).permutation(600)
+    moved = LaplacianSVC(gamma=5).fit(X[order], y[order])
+    np.testing.assert_allclose(model.decision_function(X), moved.decision_function(X), atol=1e-6)
+
+    # All rows labeled, one class in three of them only: the choice is that of the sample alone.
+    for flipped, seed in [([], 0), ([3, 4, 5], 1)]:
+        X, true = make_moons(600, noise=0.2, random_state=seed)
+        y = np.where(np.isin(np.arange(600), flipped), 2, true)
+        K = rbf_kernel(X, gamma=5)
+        model = LaplacianSVC(kernel="precomputed").fit(K, y)
+        nodes, columns = sample_nodes(600, np.arange(600), 150, 100)
+        assert nodes.tolist() == columns.tolist()
+        assert len(nodes) == 100
+        alone = LaplacianSVC(kernel="precomputed").fit(K[np.ix_(nodes, nodes)], y[nodes])
+        assert (model.C_intrinsic_, model.power_) == (alone.C_intrinsic_, alone.power_)
+        assert model.C_intrinsic_ > 0
 
 
 def test_a_small_cache_gives_the_same_model(monkeypatch):

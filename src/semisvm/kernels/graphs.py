@@ -99,10 +99,15 @@ def _linked(X: Any, n_neighbors: int, weights: str, metric: str) -> sparse.csr_m
     return sparse.csr_matrix(links.maximum(links.T))
 
 
-def sample_nodes(n_nodes: int, columns: np.ndarray, most: int) -> np.ndarray:
-    """The nodes `columns` and a sample of others: `most` in all, or as many again."""
+def sample_nodes(
+    n_nodes: int, columns: np.ndarray, most: int, most_columns: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """At most `most` nodes, and which of them are of `columns`: as many as are allowed."""
+
+    def sample(nodes: np.ndarray, most: int) -> np.ndarray:
+        rng = np.random.default_rng(0)
+        return np.sort(rng.choice(nodes, min(len(nodes), most), replace=False))
+
     others = np.delete(np.arange(n_nodes), columns)
-    n_sampled = min(len(others), max(most - len(columns), len(columns)))
-    return np.sort(
-        np.append(columns, np.random.default_rng(0).choice(others, n_sampled, replace=False))
-    )
+    columns = sample(columns, most_columns)
+    return np.sort(np.append(columns, sample(others, most - len(columns)))), columns
