@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
-import time
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable
@@ -29,6 +27,7 @@ from sklearn.metrics import average_precision_score, f1_score
 
 from studies.few_labels import public
 from studies.few_labels.methods import METHODS, fits
+from studies.harness.fresh_process import measured
 from studies.harness.means import write_cells
 from studies.harness.pool import run_in_pool
 from studies.harness.tables import markdown_table
@@ -45,7 +44,7 @@ def draw_rows(y: np.ndarray, n_labeled: int, seed: int) -> tuple[np.ndarray, np.
     rng = np.random.default_rng(seed)
     while True:
         order = rng.permutation(len(y))
-        if np.bincount(y[order[:n_labeled]], minlength=2).min() >= 2:
+        if np.bincount(y[order[:n_labeled]], minlength=y.max() + 1).min() >= 2:
             break
     n_fit = min(MOST_ROWS_OF_FIT, int(SHARE_OF_FIT * len(y)))
     return order[:n_fit], order[n_fit : n_fit + MOST_NEW_ROWS]
@@ -58,16 +57,13 @@ def run_cell(cell: tuple[str, int, int, str]) -> dict[str, Any]:
     fit, new = draw_rows(y, n_labeled, crc32(f"{name} {n_labeled} {draw}".encode()))
     hidden = np.where(np.arange(len(fit)) < n_labeled, y[fit], -1)
     rows, new_rows = (X.iloc[fit], X.iloc[new]) if hasattr(X, "iloc") else (X[fit], X[new])
-    before = _resident_megabytes("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # Linux: the largest size so far is forgotten
-    began = time.process_time()
-    with warnings.catch_warnings():
+    took: dict[str, Any] = {}
+    with warnings.catch_warnings(), measured(took):
         warnings.simplefilter("ignore")
         try:
             scores = METHODS[method](rows, hidden, new_rows)
         except ValueError as error:  # a classifier of another library that can't take these rows
             return {"why": f"{cell}: {error}"}
-    seconds = time.process_time() - began
     return {
         "set": name,
         "labels": n_labeled,
@@ -76,15 +72,9 @@ def run_cell(cell: tuple[str, int, int, str]) -> dict[str, Any]:
         "average_precision": float(average_precision_score(y[new], scores)),
         "f1": float(f1_score(y[new], scores > 0, zero_division=0)),
         "error": float(np.mean((scores > 0) != y[new])),
-        "seconds": seconds,
-        "megabytes": _resident_megabytes("VmHWM") - before,
+        "seconds": took["cpu_s"],
+        "megabytes": took["rss_peak_mib"] - took["rss_before_mib"],
     }
-
-
-def _resident_megabytes(field: str) -> float:
-    status = Path("/proc/self/status").read_text()
-    kilobytes = re.search(rf"{field}:\s+(\d+) kB", status)
-    return int(kilobytes[1]) / 1024 if kilobytes else np.nan
 
 
 def cells_of(
@@ -210,7 +200,7 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, help="stop after so long; what is finished is kept"
     )
-    parser.add_argument("--draws", type=int, default=2)
+    parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--labels", type=int, nargs="*", default=LABEL_COUNTS)
     parser.add_argument("--sets", nargs="*", default=(*public.TABLES, *public.TEXTS))
     parser.add_argument("--methods", nargs="*", default=list(METHODS))

@@ -10,7 +10,6 @@ fit, others new, as in the study of few labels; several draws. Every method gets
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -26,10 +25,12 @@ from sklearn.metrics import average_precision_score
 from studies.few_labels import public
 from studies.few_labels.__main__ import AUTO, draw_rows
 from studies.few_labels.methods import METHODS, fits
+from studies.harness.fresh_process import measured
 from studies.harness.means import write_cells
 from studies.harness.tables import markdown_table
 
 N_LABELS = 30
+MEASURES = ("accuracy", "average_precision", "seconds", "megabytes")
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 
 
@@ -116,25 +117,26 @@ def load_codes(name: str) -> tuple[pd.DataFrame, np.ndarray]:
 def run_table(name: str, n_draws: int, methods: list[str]) -> list[dict[str, Any]]:
     """One cell per method: means over the draws."""
     X, y = load_codes(name)
-    measures: dict[str, list[tuple[float, float, float]]] = {method: [] for method in methods}
+    measures: dict[str, list[tuple[float, ...]]] = {method: [] for method in methods}
     for draw in range(n_draws):
         fit, new = draw_rows(y, N_LABELS, crc32(f"{name} {N_LABELS} {draw}".encode()))
         hidden = np.where(np.arange(len(fit)) < N_LABELS, y[fit], -1)
         for method in methods:
-            began = time.process_time()
-            with warnings.catch_warnings():
+            took: dict[str, Any] = {}
+            with warnings.catch_warnings(), measured(took):
                 warnings.simplefilter("ignore")
                 scores = METHODS[method](X.iloc[fit], hidden, X.iloc[new])
             measures[method].append(
                 (
                     float(np.mean((scores > 0) == y[new])),
                     float(average_precision_score(y[new], scores)),
-                    time.process_time() - began,
+                    took["cpu_s"],
+                    took["rss_peak_mib"] - took["rss_before_mib"],
                 )
             )
     return [
         {"set": name, "method": method, "draws": n_draws}
-        | dict(zip(("accuracy", "average_precision", "seconds"), map(float, mean), strict=True))
+        | dict(zip(MEASURES, map(float, mean), strict=True))
         for method in methods
         for mean in [np.mean(measures[method], axis=0)]
     ]
@@ -149,15 +151,16 @@ def page_of(cells: list[dict[str, Any]]) -> str:
             continue
         for name in [*of_group["set"].unique(), "mean"]:
             part = of_group if name == "mean" else of_group[of_group["set"] == name]
-            means = part.groupby("method")[["accuracy", "average_precision", "seconds"]].mean()
+            means = part.groupby("method")[list(MEASURES)].mean()
             others = means.drop(index=AUTO)
             line = [name, is_developed_on]
             for measure in ("accuracy", "average_precision"):
                 best = others[measure].idxmax()
                 line += [f"{means[measure][AUTO]:.3f}", f"{others[measure][best]:.3f} ({best})"]
-            lines.append([*line, f"{means['seconds'][AUTO]:.1f}"])
+            spent = f"{means['seconds'][AUTO]:.1f}", f"{means['megabytes'][AUTO]:.0f}"
+            lines.append([*line, *spent])
     head = ["table", "developed on", "AutoSVC: accuracy", "best other"]
-    return markdown_table([*head, "average precision", "best other", "CPU s"], lines)
+    return markdown_table([*head, "average precision", "best other", "CPU s", "MB"], lines)
 
 
 def main() -> None:

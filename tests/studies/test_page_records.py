@@ -92,8 +92,8 @@ def test_the_tables_of_codes_are_on_record():
     text = page("docs/measured/few-labels.md")
     assert discrete.page_of(codes) in text
     draws = {cell["draws"] for cell in codes}
-    assert draws == {3}
-    assert "three draws each" in text
+    assert draws == {5}
+    assert "30 labels, five draws each" in text
 
 
 def test_the_probabilities_of_autosvc_are_on_record():
