@@ -47,7 +47,7 @@ def auto_svc_on_arrays(X: Any, y: np.ndarray, new: Any) -> np.ndarray:
 
 def _supervised(make: Callable[[int], Any]) -> Scores:
     def scores(X: Any, y: np.ndarray, new: Any) -> np.ndarray:
-        rows, new_rows = _as_matrices(X, new)
+        rows, new_rows = as_matrices(X, new)
         is_labeled = y >= 0
         fewest = int(np.bincount(y[is_labeled]).min())
         return _scores_of(make(fewest).fit(rows[is_labeled], y[is_labeled]), new_rows)
@@ -57,18 +57,20 @@ def _supervised(make: Callable[[int], Any]) -> Scores:
 
 def _semi_supervised(model: Any) -> Scores:
     def scores(X: Any, y: np.ndarray, new: Any) -> np.ndarray:
-        rows, new_rows = _as_matrices(X, new)
+        rows, new_rows = as_matrices(X, new)
         return _scores_of(model.fit(rows, y), new_rows)
 
     return scores
 
 
-def _tuned(model: Any) -> Callable[[int], Any]:
+def tuned(model: Any, scoring: str = "average_precision") -> Callable[[int], Any]:
+    """A search for C, by folds that so many labels of the rarest class allow."""
+
     def make(fewest: int) -> Any:
         if fewest < 2:
             return model
         folds = StratifiedKFold(min(5, fewest), shuffle=True, random_state=0)
-        return GridSearchCV(model, {"C": PRICES}, cv=folds, scoring="average_precision")
+        return GridSearchCV(model, {"C": PRICES}, cv=folds, scoring=scoring)
 
     return make
 
@@ -77,8 +79,8 @@ BALANCED_LOGISTIC = LogisticRegression(class_weight="balanced", max_iter=2000)
 METHODS: dict[str, Scores] = {
     "AutoSVC": auto_svc,
     "AutoSVC, array": auto_svc_on_arrays,
-    "SVC": _supervised(_tuned(SVC())),
-    "logistic regression": _supervised(_tuned(BALANCED_LOGISTIC)),
+    "SVC": _supervised(tuned(SVC())),
+    "logistic regression": _supervised(tuned(BALANCED_LOGISTIC)),
     "SVD + logistic regression": lambda X, y, new: _latent_logistic(X, y, new),
     "random forest": _supervised(
         lambda _: RandomForestClassifier(500, min_samples_leaf=2, random_state=0)
@@ -108,15 +110,16 @@ def fits(method: str, X: Any) -> bool:
 
 
 def _latent_logistic(X: Any, y: np.ndarray, new: Any) -> np.ndarray:
-    rows, new_rows = _as_matrices(X, new)
+    rows, new_rows = as_matrices(X, new)
     directions = TruncatedSVD(min(100, min(rows.shape) - 1), random_state=0).fit(rows)
     is_labeled = y >= 0
-    model = _tuned(BALANCED_LOGISTIC)(int(np.bincount(y[is_labeled]).min()))
+    model = tuned(BALANCED_LOGISTIC)(int(np.bincount(y[is_labeled]).min()))
     model.fit(directions.transform(rows[is_labeled]), y[is_labeled])
     return _scores_of(model, directions.transform(new_rows))
 
 
-def _as_matrices(X: Any, new: Any) -> tuple[Any, Any]:
+def as_matrices(X: Any, new: Any) -> tuple[Any, Any]:
+    """Rows and new rows as numbers."""
     if isinstance(X, pd.DataFrame):
         numbers = X.select_dtypes("number").columns
         encoder = make_column_transformer(

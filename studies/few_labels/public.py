@@ -86,14 +86,20 @@ def _load_texts(
     return np.array(list(texts), dtype=object), np.array(list(texts.values())).astype(int)
 
 
+def sayings() -> Iterator[tuple[str, str]]:
+    """The sayings of Debian's `fortunes`, and the topic, the file that each is in."""
+    for path, content in _members("fortunes"):
+        folder, _, topic = path.rpartition("/")
+        if folder.endswith("/games/fortunes") and "." not in topic:
+            for text in content.decode("utf-8", "replace").split("\n%\n"):
+                yield text.strip(), topic
+
+
 def _read_fortunes(topic: str) -> dict[str, bool]:
     """Sayings, each once; one in several files is of the topic where one of these is."""
     texts: dict[str, bool] = {}
-    for path, content in _members("fortunes"):
-        folder, _, name = path.rpartition("/")
-        if folder.endswith("/games/fortunes") and "." not in name:
-            for text in content.decode("utf-8", "replace").split("\n%\n"):
-                texts[text.strip()] = texts.get(text.strip(), False) or name == topic
+    for text, file in sayings():
+        texts[text] = texts.get(text, False) or file == topic
     return texts
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import tarfile
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from studies.few_labels import __main__ as few_labels
-from studies.few_labels import discrete, public, reliability, sets
+from studies.few_labels import discrete, public, reliability, sets, topics
 from studies.few_labels.methods import METHODS
 from studies.harness.means import read_cells
 from studies.ssl_book import __main__ as ssl_book
@@ -342,3 +343,35 @@ def test_tables_of_codes_are_those_of_their_rules():
     for column in codes.T:  # four rows that are next to each other share a value
         assert [len(set(part)) for part in np.split(column, 3)] == [1, 1, 1]
         assert sorted(column[::4]) == [0, 1, 2]
+
+
+def test_topics_are_the_most_frequent_ones_and_methods_are_judged_on_texts_without_labels(
+    monkeypatch,
+):
+    rng = np.random.default_rng(0)
+    of_topic = {"net": "router packet mail", "games": "dungeon puzzle cards", "libs": "header api"}
+    packages = [
+        f"Package: p{i}\nSection: {topic}\nDescription-en: {' '.join(words)} {i}\n and more\nSize: 1"
+        for i in range(450)
+        for topic in [[*of_topic, "rust"][i % 4 if i < 12 else i % 3]]
+        for of_all in [[f"word{k}" for k in rng.integers(200, size=4)]]
+        for words in [[*rng.choice(of_topic.get(topic, "crate").split(), 6), *of_all]]
+    ]
+    found = SimpleNamespace(stdout="\n\n".join([*packages, packages[0]]))
+    monkeypatch.setattr(topics.subprocess, "run", lambda *_, **__: found)
+    monkeypatch.setitem(topics.SETS, "packages", (topics.descriptions, 3))
+    monkeypatch.setattr(topics, "LABEL_COUNTS", (60,))
+    topics.load_topics.cache_clear()
+    texts, y = topics.load_topics("packages")
+    topics.load_topics.cache_clear()
+    assert len(texts) == 447  # one is there twice, three are of a rarer topic
+    assert np.bincount(y).tolist() == [149, 149, 149]
+    assert texts[0].endswith(" 0\n and more")
+    monkeypatch.setattr(topics, "load_topics", lambda name: (texts, y))
+    cells = topics.run_set("packages", 2, list(topics.METHODS))
+    assert [cell["method"] for cell in cells] == list(topics.METHODS)
+    for cell in cells:
+        assert (cell["classes"], cell["labels"], cell["draws"]) == (3, 60, 2)
+        assert min(cell["accuracy"], cell["accuracy_unlabeled"]) > 0.95, cell
+    (line,) = (line for line in topics.page_of(cells).splitlines() if "| AutoSVC |" in line)
+    assert line.startswith(f"| packages, 3 classes | 60 | AutoSVC | {cells[0]['accuracy']:.3f} |")

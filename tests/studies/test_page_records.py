@@ -10,7 +10,7 @@ from page_tables import agrees, assert_shown, cells, page, part
 from source_files import REPOSITORY
 from studies import practitioner
 from studies.certify import fair_sample
-from studies.few_labels import discrete
+from studies.few_labels import discrete, topics
 from studies.few_labels.__main__ import page_of
 from studies.few_labels.public import TABLES, TEXTS
 from studies.few_labels.reliability import table_of
@@ -94,6 +94,14 @@ def test_the_tables_of_codes_are_on_record():
     draws = {cell["draws"] for cell in codes}
     assert draws == {5}
     assert "30 labels, five draws each" in text
+
+
+def test_the_table_of_topics_is_on_record():
+    of_topics = read_cells(STUDIES / "few_labels" / "topics.json")
+    text = page("docs/measured/few-labels.md")
+    assert topics.page_of(of_topics) in text
+    assert {cell["draws"] for cell in of_topics} == {5}
+    assert "2,000 texts, five draws each" in text
 
 
 def test_the_probabilities_of_autosvc_are_on_record():
