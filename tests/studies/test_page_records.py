@@ -201,11 +201,20 @@ def between(mark):
     )
 
 
-@pytest.mark.parametrize(("mark", "parts"), [("cores", PARTS), ("cores-all", ["mnist:all"])])
-def test_seconds_by_cores_are_on_record(mark, parts):
+@pytest.mark.parametrize(
+    ("mark", "record", "parts"),
+    [
+        ("cores", "cores", PARTS),
+        ("cores-all", "cores", ["mnist:all"]),
+        ("cores-small", "cores-small", PARTS),
+    ],
+)
+def test_seconds_by_cores_are_on_record(mark, record, parts):
     shown = {tuple(name.split(":")) for name in parts}
     kept = [
-        cell for cell in read_cells(OF_SPEED / "cores.json") if (cell["set"], cell["size"]) in shown
+        cell
+        for cell in read_cells(OF_SPEED / f"{record}.json")
+        if (cell["set"], cell["size"]) in shown
     ]
     assert render_cores(kept) in between(mark)
 
