@@ -91,42 +91,43 @@ def headlines():
     ours, best, name, n_first, n_tables = public_tables(50)
     return {
         "public tables": {
-            "sentence": f"With 50 labels on {n_tables} public tables, listed before the first run,"
-            f" `AutoSVC` has a mean average precision of {ours:.3f} and {name}, the"
-            f" best of eight other methods, of {best:.3f}. On {n_tables - n_first} of the tables"
-            " one of the eight is better.",
+            "sentence": f"With 50 labels on {n_tables} public tables, `AutoSVC` has a mean average"
+            f" precision of {ours:.3f}; {name}, the best of eight other methods, has {best:.3f}."
+            f" On {n_tables - n_first} of the tables, at least one of the eight is better. The"
+            " tables were listed before the first run.",
             "record": OF_PUBLIC,
             "command": "python -m studies.few_labels",
             "chosen_on": False,
         },
         "few labels": {
-            "sentence": f"With 10 labels, `AutoSVC` has a mean error of {few[0]:.1f}% and an SVM of"
-            f" {few[1]:.1f}%; with 100 labels, {many[0]:.1f}% and {many[1]:.1f}% (the seven sets of"
-            " the SSL book). The settings of `AutoSVC` were chosen on these sets; on one of them"
-            " (BCI, 10 labels) it is worse.",
+            "sentence": f"With 10 labels, the mean error of `AutoSVC` is {few[0]:.1f}% and that of"
+            f" an SVM is {few[1]:.1f}%; with 100 labels, {many[0]:.1f}% and {many[1]:.1f}% (seven"
+            " data sets of the SSL book). The settings of `AutoSVC` were chosen on these data sets;"
+            " on one of them (BCI, 10 labels) it is worse than the SVM.",
             "record": OF_BOOK,
             "command": "python -m studies.ssl_book",
             "chosen_on": True,
         },
         "speed": {
             "sentence": f"Training an RBF SVM on 2 cores is {times_faster('onedal-f32', 2):.1f}"
-            f" times faster than Intel's oneDAL in float32 and {times_faster('onedal-f64', 2):.1f}"
-            " times faster than in float64 (geometric means of four sets).",
+            " times as fast as with Intel's oneDAL in float32, and"
+            f" {times_faster('onedal-f64', 2):.1f} times as fast as in float64 (geometric means"
+            " over four data sets).",
             "record": OF_CORES,
             "command": "make bench-cores",
             "chosen_on": True,
         },
         "certificates": {
-            "sentence": f"{n_wrong} of {n_campaigns:,} campaigns at the boundary of their target"
-            " were ever wrong, with an adversary who stops as soon as a certificate is false; 10%"
-            " are allowed.",
+            "sentence": f"{n_wrong} of {n_campaigns:,} simulated campaigns at the boundary of their"
+            " target were ever wrong, although an adversary stops as soon as a certificate is"
+            " false; 10% are allowed.",
             "record": OF_VIOLATIONS,
             "command": "python -m studies.certify violations",
             "chosen_on": False,
         },
         "papers": {
             "sentence": f"The tables of four papers were run again: {reproduced:,} values are"
-            f" reproduced, {close} are close, {different} differ.",
+            f" reproduced, {close} are close, and {different} differ.",
             "record": OF_PAPERS,
             "command": "make reproduce",
             "chosen_on": False,

@@ -2,9 +2,9 @@
 Which part of the precision-recall curve is certified?
 ======================================================
 
-A campaign tests several thresholds, from strict to loose. The strict ones are certified first; more
-labels widen the certified part. Here the truth is known, so that the true curve can be drawn behind
-it.
+A campaign tests several thresholds, from strict to loose. The strict ones are certified first, and
+more labels extend the certified part of the curve. In this example the true labels are known, so
+that the true curve can be drawn for comparison.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Errors that cost different amounts
 ==================================
 
-A matrix of costs says what each kind of error costs. Here three classes overlap, and calling a
-row of the blue class green costs ten times as much as any other error. An SVM that knows the costs
-keeps away from that error.
+A matrix of costs says what each kind of error costs. In this example three classes overlap, and
+predicting green for a row of the blue class costs ten times as much as any other error. An SVM that
+knows the costs avoids this error.
 """
 
 import matplotlib.pyplot as plt
@@ -53,6 +53,6 @@ for ax, model, title in [
 plt.show()
 
 # %%
-# The border between blue and green moves into green. Far from all rows the regions differ, too:
-# costs act in training, by one SVM per class, while without them there is one per pair of
-# classes. :doc:`/costs` has the other forms: costs per class and costs per row.
+# The boundary between blue and green moves into green. The regions also differ far from all rows,
+# because a matrix of costs is learned with one SVM per class, while without costs there is one SVM
+# per pair of classes. :doc:`/costs` describes costs per class and costs per row.

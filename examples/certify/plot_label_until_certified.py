@@ -2,11 +2,11 @@
 How many labels does a certificate take?
 ========================================
 
-The target: "precision at least 0.9", to be wrong in at most one of ten cases. Two ways to get there
-with a fitted model and a pool of rows without labels:
+The target is a precision of at least 0.9, and the certificate may be wrong in at most one of ten
+cases. With a fitted model and a pool of rows without labels, there are two ways to a certificate:
 
-- a :class:`~semisvm.Campaign`: label rows that the library draws, and look after every ten;
-- random labels: draw n rows from the pool, label them, and certify a threshold on them once.
+- a :class:`~semisvm.Campaign`: label rows that the library draws, and test after every ten;
+- random labels: draw n rows from the pool, label them, and test a threshold on them once.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ from semisvm.decision import Target, certify
 # A model and a pool
 # ------------------
 #
-# 200 labels train the model. The pool has 5,800 rows; their labels are hidden from it.
+# The model is trained on 200 labels. The pool has 5,800 rows, whose labels are hidden.
 
 X, truth = make_classification(
     6000, 20, n_informative=8, weights=[0.85], class_sep=1.3, random_state=1
@@ -93,6 +93,7 @@ plt.show()
 print(f"campaign: half of the repeats are certified after {np.median(needed):.0f} labels")
 
 # %%
-# Most random labels are of rows that the model rejects, and say nothing about precision. A campaign
-# draws mostly among accepted rows, and its tests allow looking after every label. A random sample
-# may be tested only once: testing it again and again while it grows would break the promise.
+# Most randomly drawn rows are rejected by the model, and their labels say nothing about its
+# precision. A campaign draws mostly accepted rows, and its tests remain valid if you look after
+# every label. A random sample may be tested only once: repeated tests while it grows would be wrong
+# more often than promised.

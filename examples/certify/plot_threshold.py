@@ -2,8 +2,8 @@
 What does it take to reach a recall of 0.95?
 ============================================
 
-`PreferenceSVC` moves the threshold of an SVM to a precision or recall that you set. It measures
-both on held-out labels, and says how certain the numbers are.
+`PreferenceSVC` moves the threshold of an SVM to reach a precision or recall that you choose. It
+measures both on held-out labels, and reports how certain the numbers are.
 """
 
 import matplotlib.pyplot as plt
@@ -34,7 +34,8 @@ model = PreferenceSVC(min_recall=0.95, random_state=0).fit(X, y)
 print(model.operating_point_)
 
 # %%
-# Every threshold is a trade of precision for recall. The chosen one is marked, with its intervals:
+# Every threshold is a trade-off between precision and recall. The chosen one is marked, with its
+# intervals:
 
 OperatingPointDisplay.from_estimator(model)
 plt.show()

@@ -2,9 +2,9 @@
 Can it learn from rows on a cluster?
 ====================================
 
-With a linear kernel, `SupervisedSVC` and `TransductiveSVC` take Dask arrays and data frames:
-workers add up their own rows, and only sums travel. Here two workers run in this process; on a
-cluster, pass its address to `Client`.
+With a linear kernel, `SupervisedSVC` and `TransductiveSVC` accept Dask arrays and data frames. Each
+worker computes sums over its own rows, and only these sums are sent over the network. In this
+example two workers run in one process; for a real cluster, pass its address to `Client`.
 """
 
 import dask.array as da
@@ -30,7 +30,7 @@ labels = np.where(rng.random(40_000) < 0.1, truth, -1)  # one row in ten has a l
 # Fit and predict
 # ---------------
 #
-# Predictions are lazy: they are made where the rows are.
+# Predictions are lazy: they are computed by the workers that have the rows.
 
 X = da.from_array(rows, chunks=(5_000, 20))
 y = da.from_array(labels, chunks=5_000)

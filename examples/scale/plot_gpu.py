@@ -2,10 +2,10 @@
 How fast is a GPU?
 ==================
 
-``device="cuda"`` trains the same models on an NVIDIA GPU. This page needs none: it draws timings of
-one NVIDIA H200 and of an Intel Xeon, recorded on 15 and 16 November 2026. ``make bench-gpu`` and
-``make bench-cores`` measure your own machine; :doc:`/measured/gpu` and :doc:`/measured/benchmarks`
-have all tables.
+``device="cuda"`` trains the same models on an NVIDIA GPU. This example runs without a GPU: it plots
+timings of one NVIDIA H200 and of an Intel Xeon, recorded on 15 and 16 November 2026.
+``make bench-gpu`` and ``make bench-cores`` measure your own machine; :doc:`/measured/gpu` and
+:doc:`/measured/benchmarks` have all tables.
 """
 
 import matplotlib.pyplot as plt
@@ -40,7 +40,7 @@ plt.show()
 # You need not choose
 # -------------------
 #
-# With ``device="auto"``, the default, a GPU is used if there is one and the CPU is expected to take
-# longer than starting it, about 5 seconds:
+# With ``device="auto"``, the default, a GPU is used if there is one and if the fit is expected to
+# take longer on the CPU than it takes to start the GPU, about 5 seconds:
 
 print(SupervisedSVC().device)

@@ -3,8 +3,8 @@ Can it learn from a file that does not fit in memory?
 =====================================================
 
 With a linear kernel, `SupervisedSVC` and `TransductiveSVC` learn from a `.npy` file of any length:
-the rows are read chunk by chunk in each pass, and memory stays the same. Here the file is small, so
-that both ways can be compared.
+each pass reads the rows chunk by chunk, and the memory does not grow. In this example the file is
+small, so that the result can be compared with a fit in memory.
 """
 
 import os
@@ -39,7 +39,8 @@ def write_rows(n):
 # Fit and predict
 # ---------------
 #
-# The rows bring their labels: `codes` are places in `classes`, -1 for rows without a label.
+# `FileRows` also contains the labels: `codes` are positions in `classes`, and -1 for rows without a
+# label.
 
 path, known, codes = write_rows(20_000)
 rows = FileRows(path, codes=known, classes=np.array(["no", "yes"]))

@@ -2,11 +2,10 @@
 Can I trust the probabilities?
 ==============================
 
-Scores of an SVM are no probabilities. `AutoSVC`, `MixtureClassifier` and `PreferenceSVC`
-(``probability=True``) have `predict_proba`; for others there is
-:class:`~semisvm.SemiSupervisedCalibratedClassifierCV`, which calibrates on labeled rows that
-did not train.
-scikit-learn's own `CalibratedClassifierCV` would count the marker -1 as a class.
+Scores of an SVM are not probabilities. `AutoSVC` and `MixtureClassifier` have `predict_proba`, and
+some other estimators have it with ``probability=True``, for example `PreferenceSVC`. Otherwise, use
+:class:`~semisvm.SemiSupervisedCalibratedClassifierCV`, which calibrates on held-out labeled rows.
+scikit-learn's own `CalibratedClassifierCV` would treat the marker -1 as a class.
 """
 
 import matplotlib.pyplot as plt
@@ -34,11 +33,11 @@ answer = truth[300:]
 svm = SupervisedSVC().fit(X, y)
 calibrated = SemiSupervisedCalibratedClassifierCV(SupervisedSVC()).fit(X, y)
 preference = PreferenceSVC(random_state=0, probability=True).fit(X, y)
-naive = 1 / (1 + np.exp(-4 * svm.decision_function(new)))  # a guess, as one sees it done
+naive = 1 / (1 + np.exp(-4 * svm.decision_function(new)))  # a guess that is often made
 
 # %%
-# Predicted and real shares
-# -------------------------
+# Predicted probabilities and true shares
+# ---------------------------------------
 
 figure, ax = plt.subplots(figsize=(6, 5), layout="constrained")
 for name, probability, color in [

@@ -3,8 +3,8 @@ How do I use a kernel of my own?
 ================================
 
 Any function that takes two blocks of rows and returns the kernel values between them can be a
-kernel. Here rows are times of the day: 23:50 and 0:10 are near each other, which a kernel on a
-circle knows and an RBF kernel does not.
+kernel. In this example the rows are times of the day: 23:50 and 0:10 are close to each other on a
+clock, but not for an RBF kernel.
 """
 
 import matplotlib.pyplot as plt
@@ -57,7 +57,7 @@ ax.legend(loc="upper center", fontsize=9)
 plt.show()
 
 # %%
-# A kernel must be symmetric and positive semi-definite on your rows; for a matrix that you have
-# computed yourself pass ``kernel="precomputed"``. The function is called for blocks of rows as they
-# are needed. A model with a kernel of your own can't be saved without pickle: a precomputed kernel
-# can.
+# A kernel must be symmetric and positive semi-definite on your rows. The function is called for
+# blocks of rows when they are needed. For a matrix that you have computed yourself, pass
+# ``kernel="precomputed"``. Such a model can be saved without pickle; a model with a kernel function
+# can't.

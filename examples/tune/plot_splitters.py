@@ -2,9 +2,9 @@
 Why not scikit-learn's KFold?
 =============================
 
-Unlabeled rows may train, but nothing can be measured on them. `KFold` does not know which rows
-these are: it tests on rows without a label, and takes unlabeled rows away from training.
-:class:`~semisvm.SemiSupervisedKFold` knows.
+Unlabeled rows can be used for training, but not for evaluation. `KFold` does not know which rows
+are unlabeled: it tests on rows without a label, and removes unlabeled rows from training.
+:class:`~semisvm.SemiSupervisedKFold` tests on labeled rows only, and trains on all unlabeled rows.
 """
 
 import matplotlib.pyplot as plt
@@ -45,5 +45,5 @@ figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False
 plt.show()
 
 # %%
-# It works as ``cv=`` in `GridSearchCV` and `cross_val_score`. For out-of-fold scores there is
+# Pass it as ``cv=`` to `GridSearchCV` and `cross_val_score`. For out-of-fold scores, use
 # :func:`semisvm.model_selection.cross_fit_scores`.

@@ -2,9 +2,9 @@
 My first tuned SVM
 ==================
 
-An SVM with an RBF kernel has two parameters that matter: C, how much an error costs, and gamma, how
-far a row reaches. `SVCCV` tries a grid of both in one call. The map shows how well each cell does
-on held-out rows, and the cross the one that was chosen.
+An SVM with an RBF kernel has two important parameters: C, the penalty of an error, and gamma, which
+determines how far the influence of a row reaches. `SVCCV` tries a grid of both in one call. The map
+shows the score of each combination on held-out rows; the cross marks the one that was chosen.
 """
 
 import time
@@ -35,7 +35,7 @@ print(f"accuracy on new rows: {model.score(X_test, y_test):.3f}")
 # The same by GridSearchCV
 # ------------------------
 #
-# It gives the same scores and the same choice, from one fit for each cell and fold.
+# It gives the same scores and makes the same choice, with one fit for each combination and fold.
 
 began = time.perf_counter()
 search = GridSearchCV(

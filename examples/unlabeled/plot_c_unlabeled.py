@@ -2,8 +2,8 @@
 How much should unlabeled rows count?
 =====================================
 
-`C_unlabeled` is the penalty of an unlabeled row on the wrong side of the margin, beside `C` for a
-labeled one. Choose it by cross-validation with a splitter that tests on labeled rows only:
+`C_unlabeled` is the penalty of an unlabeled row on the wrong side of the margin, as `C` is for a
+labeled row. Choose it by cross-validation with a splitter that tests on labeled rows only:
 :class:`~semisvm.SemiSupervisedKFold`.
 """
 
@@ -38,8 +38,8 @@ search = GridSearchCV(
 search.fit(X, y)
 
 # %%
-# Cross-validation beside the truth
-# ---------------------------------
+# Cross-validation and the true accuracy
+# --------------------------------------
 #
 # The accuracy on the other rows is not known in practice.
 
@@ -67,5 +67,5 @@ ax.legend()
 plt.show()
 
 # %%
-# Read the bars: with 60 labels, differences of a few points are chance. When two settings are
-# within one bar, take the smaller one, which trusts the unlabeled rows less.
+# Mind the error bars: with 60 labels, differences of a few points may be chance. If two values are
+# within one error bar, use the smaller one, which gives the unlabeled rows less influence.

@@ -2,8 +2,8 @@
 How does it compare with scikit-learn's semi-supervised classifiers?
 ====================================================================
 
-scikit-learn has `SelfTrainingClassifier`, `LabelPropagation` and `LabelSpreading`. All of them mark
-unlabeled rows by -1, so they can be swapped for the estimators here without a change of the data.
+scikit-learn has `SelfTrainingClassifier`, `LabelPropagation` and `LabelSpreading`. They also mark
+unlabeled rows by -1, so that the estimators of semisvm can replace them with the same data.
 """
 
 import time
@@ -81,4 +81,5 @@ plt.show()
 
 # %%
 # With three labels per class, methods that use a graph of all rows make about half as many errors
-# as an SVM of the labeled rows. `AutoSVC` makes the fewest, and takes the most time.
+# as an SVM that is trained on the labeled rows. `AutoSVC` makes the fewest errors, and takes the
+# most time.

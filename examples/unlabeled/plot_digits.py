@@ -2,8 +2,8 @@
 How far do 30 labels get with ten classes?
 ==========================================
 
-Handwritten digits, three labels per class, no tuning. `AutoSVC` makes kernels from all rows,
-labeled or not; the picture shows its mistakes.
+This example classifies handwritten digits with three labels per class and without tuning. `AutoSVC`
+computes kernels from all rows, labeled or not. The first picture shows its errors.
 """
 
 import matplotlib.pyplot as plt
@@ -50,7 +50,7 @@ plt.show()
 # What helped
 # -----------
 #
-# The weights of the kernels in the average:
+# These are the weights of the kernels in the average:
 
 names, weights = zip(*sorted(model.weights_.items(), key=lambda item: item[1]), strict=True)
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")

@@ -2,10 +2,10 @@
 When do unlabeled rows help, and when do they harm?
 ===================================================
 
-Unlabeled rows say how the rows are distributed. That helps where classes follow the distribution,
-and can only mislead where they do not. Left: each class is a curve of its own. Middle: one cloud,
-cut by a line; nothing in the rows tells where. Right: the curves again, but nine of ten rows are of
-one class, while the labels are half and half.
+Unlabeled rows show how the rows are distributed. This helps if the classes follow the distribution,
+and can only mislead if they do not. Left: each class is a curve. Middle: a line divides a single
+cloud, and the distribution does not show where. Right: the two curves again, but nine of ten rows
+belong to one class, while both classes have the same number of labels.
 """
 
 import matplotlib.pyplot as plt
@@ -90,11 +90,10 @@ axes[1, 1].legend(fontsize=8)
 plt.show()
 
 # %%
-# Left, four labels do with `AutoSVC` nearly what takes sixteen without unlabeled rows. Right,
-# `TransductiveSVC` harms: it gives the unlabeled rows the share of positives that the labels have,
-# which is wrong here. Tell it the share, or let it estimate one:
-# ``TransductiveSVC(positive_fraction="estimated")``. `AutoSVC` compares the rows with random ones
+# Left: with four labels, `AutoSVC` is nearly as good as an SVM without unlabeled rows is with
+# sixteen. Right: `TransductiveSVC` is worse than the SVM, because it assumes that the share of
+# positives is the same among unlabeled and labeled rows. Pass the share, or let it estimate one:
+# ``TransductiveSVC(positive_fraction="estimated")``. `AutoSVC` compares the rows with random rows
 # before it uses their structure.
 #
-# With your own labels, ``semisvm compare data.csv --target column`` makes this comparison for every
-# method.
+# For your own data, ``semisvm compare data.csv --target column`` compares all methods.

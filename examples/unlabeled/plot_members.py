@@ -2,13 +2,13 @@
 A model of your own as a member of AutoSVC
 ==========================================
 
-You have 20 labels, and somebody else's model for nearly the same question. `members` puts any
-classifier with `predict_proba` into the average of `AutoSVC`. A classifier that has still to be
-fitted is fitted on your labels. One that is wrapped in scikit-learn's `FrozenEstimator` is taken as
-it is, and your labels say how far it is right.
+You have 20 labels, and somebody else's model for nearly the same question. The parameter `members`
+adds any classifier with `predict_proba` to the average of `AutoSVC`. A classifier that is not
+fitted yet is fitted on your labels. A classifier that is wrapped in scikit-learn's
+`FrozenEstimator` is used as it is, and your labels determine its weight.
 
-Here the question is whether a handwritten digit is odd. The other model has learned from 500 digits
-that are not among yours.
+In this example the question is whether a handwritten digit is odd. The other model was trained on
+500 digits that are not among yours.
 """
 
 import matplotlib.pyplot as plt
@@ -32,8 +32,8 @@ theirs = ExtraTreesClassifier(random_state=0).fit(X[:500], is_odd[:500])
 # Your rows
 # ---------
 #
-# 800 of the others, with 20 labels; five draws of the labels. The number beside a member is its
-# weight before the labels are looked at; the models of `AutoSVC` have 1.
+# Your rows are 800 of the other digits, with 20 labels, which are drawn five times. The number next
+# to a member is its prior weight, before the labels are used; the models of `AutoSVC` have 1.
 
 rows = np.arange(500, 1300)
 choices = {
@@ -65,6 +65,6 @@ axes.set(yticks=range(len(accuracy)), yticklabels=list(accuracy)[::-1], xlabel="
 plt.show()
 
 # %%
-# Gradient boosting learns from the same 20 labels and adds nothing. Their model knows more than
-# your labels do: the average of both is better than either, and you did not have to know beforehand
-# which of the two is better (:doc:`/auto`). ``families_`` has the weight of each member.
+# Gradient boosting learns from the same 20 labels and does not help. Their model was trained on
+# more labels than yours: the average of both is better than either, and you did not have to know
+# beforehand which of the two is better (:doc:`/auto`). ``families_`` has the weight of each member.

@@ -2,9 +2,9 @@
 Can a model learn from positives alone?
 =======================================
 
-Known frauds and a pool that holds more of them: no row is labeled negative. `PositiveUnlabeledSVC`
-ranks the pool, chooses a threshold, and bounds what it can promise without negatives: recall, lift,
-and the share of positives.
+Sometimes only positives are labeled: for example, you have known frauds and a pool that contains
+more of them. `PositiveUnlabeledSVC` ranks the pool, chooses a threshold, and reports what can be
+known without negatives: intervals of recall and lift, and a bound on the share of positives.
 """
 
 import matplotlib.pyplot as plt

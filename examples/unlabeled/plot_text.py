@@ -2,9 +2,9 @@
 How do I classify text with 50 labels?
 ======================================
 
-TF-IDF rows stay sparse; the unlabeled documents teach the vectorizer its words and the classifier
-its structure. The documents are generated: each topic has words of its own, half of all words are
-common, and some words are shared by two topics.
+TF-IDF rows stay sparse. From the unlabeled documents, the vectorizer learns its vocabulary, and the
+classifier learns how the documents are distributed. The documents are generated: most words are
+common words, the others belong to a topic, and some of these are shared by both topics.
 """
 
 import matplotlib.pyplot as plt
@@ -77,5 +77,6 @@ ax.set_xlim(0, None)
 plt.show()
 
 # %%
-# `TransductiveSVC` wins here: it assumes that the topics have the shares of the labels, which
-# is about right. Where the shares are not known, `AutoSVC` is the safer choice (:doc:`/text`).
+# `TransductiveSVC` is best here: it assumes that the topics have the same shares among all
+# documents as among the labels, which is about right. If the shares are not known, `AutoSVC` is the
+# safer choice (:doc:`/text`).

@@ -2,8 +2,9 @@
 Which method draws which boundary?
 ==================================
 
-Two moons, 200 rows, and three labels per class (the large dots). Every method sees the same rows.
-The background is the prediction; the number is the accuracy on the rows without a label.
+The data are two moons of 200 rows, with three labels per class (the large dots). Every method is
+fitted to the same rows. The background is the prediction, and the number is the accuracy on the
+rows without a label.
 """
 
 import matplotlib.pyplot as plt
@@ -69,7 +70,7 @@ for ax, method in zip(axes.flat, methods, strict=True):
 plt.show()
 
 # %%
-# Methods that follow a graph of neighbors (`AutoSVC`, `LaplacianSVC`) find the moons. Methods that
-# look for clusters, for Gaussian classes, or for one boundary in a gap need more labels or luck.
-# This is a picture of assumptions, not a ranking: :doc:`plot_help_or_harm` has data where the order
-# is another one.
+# Methods that use a graph of neighbors (`AutoSVC`, `LaplacianSVC`) find the moons. Methods that
+# look for clusters, for Gaussian classes, or for a boundary in a gap need more labels or luck.
+# The picture shows the assumptions of the methods and is not a ranking: on the data of
+# :doc:`plot_help_or_harm`, the order is different.
