@@ -129,7 +129,7 @@ def show(part: str, records: dict[str, dict[str, Any]]) -> str:
                     f"{told / took:.2f}" if is_known else "-",
                 ]
             )
-    titles = ["target", "positive", "campaigns", "told", "took", "half of them took", "told / took"]
+    titles = ["target", "positive", "campaigns", "forecast", "taken", "half of them took", "ratio"]
     near = f"Within a factor of {NEAR}: {n_near} of {len(lines)} lines."
     return f"{markdown_table(titles, lines)}\n\n{near}"
 

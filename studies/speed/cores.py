@@ -280,9 +280,9 @@ def render_cores(records: Sequence[dict[str, Any]], usual: int = 5) -> str:
     ]
     failed = [record for record in records if "error" in record]
     note = (
-        "Seconds (median), gap in float64 (tolerance 1e-3; in italics: wrong, not counted below),"
-        " MiB that the fit added at its peak; in brackets the number of fits where it is not"
-        f" {usual}."
+        "Each cell has the median of the seconds, the gap in float64 (tolerance 1e-3; a gap in"
+        " italics means a wrong solution, which is not counted below), and the MiB that the fit"
+        f" added at its peak. The number of fits is in brackets if it is not {usual}."
     )
     head = [
         "geometric mean of seconds over ours (least), sets",

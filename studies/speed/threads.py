@@ -415,10 +415,11 @@ def render_threads(cells: Sequence[dict[str, Any]]) -> str:
             lines.append(line)
     middle = [statistics.median(values) for values in zip(*found, strict=True)]
     said = (
-        f"Wall and processor seconds. Over the best of one thread, all threads and the default they"
-        f" are {middle[0]:.2f} and {middle[1]:.2f} times as many in the median, and in"
-        f" {len(found) - len(outside)} of {len(found)} cells within {WALL_GOAL} and {CPU_GOAL}"
-        f" times{', not in those in italics:' if outside else '.'}"
+        "Cells are wall and CPU seconds of the default. They are compared with the best of one"
+        f" thread, all threads and the default: in the median, they are {middle[0]:.2f} and"
+        f" {middle[1]:.2f} times as long, and in {len(found) - len(outside)} of {len(found)} cells"
+        f" at most {WALL_GOAL} and {CPU_GOAL} times"
+        f"{'. The other cells are in italics:' if outside else '.'}"
     )
     return "\n\n".join(
         [markdown_table(["fit", *heads], lines), said, *["\n".join(outside)][: len(outside)]]
