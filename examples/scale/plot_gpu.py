@@ -3,7 +3,7 @@ How fast is a GPU?
 ==================
 
 ``device="cuda"`` trains the same models on an NVIDIA GPU. This example runs without a GPU: it plots
-timings of one NVIDIA H200 and of an Intel Xeon, recorded on 15 and 16 November 2026.
+timings of one NVIDIA H200 and of an Intel Xeon, recorded on 16 and 19 November 2026.
 ``make bench-gpu`` and ``make bench-cores`` measure your own machine; :doc:`/measured/gpu` and
 :doc:`/measured/benchmarks` have all tables.
 """
@@ -21,7 +21,7 @@ sets = ["IJCNN1\n49,990 rows", "Adult\n32,561", "Protein\n16,682", "MNIST\n60,00
 recorded = {
     "2 cores": ([0.683, 2.663, 1.708, 13.5], "#c3d8ee"),
     "16 cores": ([0.223, 0.903, 0.576, 2.905], "#8fb6dd"),
-    "one H200": ([0.047, 0.132, 0.068, 0.265], "#2f6db3"),
+    "one H200": ([0.040, 0.127, 0.065, 0.260], "#2f6db3"),
 }
 
 figure, ax = plt.subplots(figsize=(8, 4), layout="constrained")

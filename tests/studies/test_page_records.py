@@ -270,6 +270,23 @@ def test_seconds_of_all_methods_on_2_and_16_cores_are_on_record():
     assert render_threads(read_cells(OF_SPEED / "threads.json")) in between("threads")
 
 
+def test_pages_quote_the_seconds_of_2_idle_cores():
+    seconds = {
+        cell["fit"]: cell["default: wall s"]
+        for cell in read_cells(OF_SPEED / "threads.json")
+        if (cell["cores"], cell["busy"]) == (2, 0) and "default: wall s" in cell
+    }
+    few, many = (
+        max(value for fit, value in seconds.items() if fit.endswith(f", {rows} x 50"))
+        for rows in ("500", "2,000")
+    )
+    answer = f"500 rows up to {few:.1f} s, 2,000 rows up to {many:.1f} s"
+    assert answer in page("docs/measured/benchmarks.md")
+    few, many = (seconds[f"LaplacianSVC, {rows} x 50"] for rows in ("500", "2,000"))
+    text = " ".join(page("docs/laplacian.md").split())
+    assert f"a fit of 500 rows takes {few:.1f} s and one of 2,000 rows takes {many:.1f} s" in text
+
+
 # ---- other benchmarks ----
 
 
@@ -301,6 +318,36 @@ def test_seconds_on_a_gpu_are_on_record():
         assert_shown([paper, rounds, f1], [found["seconds"], found["rounds"], found["f1"]])
         found = values_of("gpu", calibration="cross", **size)
         assert_shown([cross, cross_f1], [found["seconds"], found["f1"]])
+
+
+# Rows of the sets in the order of the pictures: the example in the gallery, and the guide.
+PICTURED = {"ijcnn1": 49_990, "adult": 32_561, "protein": 16_682, "mnist": 60_000}
+
+
+def test_seconds_on_2_cores_and_on_a_gpu_are_those_of_the_records():
+    seconds = {
+        "2 cores": [
+            cell["median"]
+            for name in PICTURED
+            for cell in read_cells(OF_SPEED / "cores.json")
+            if (cell["set"], cell["size"], cell["cores"]) == (name, "all", 2)
+            and cell["solver"] == "ours"
+        ],
+        "one H200": [
+            values_of("gpu", part="supervised", set=name, rows=rows)["seconds"]
+            for name, rows in PICTURED.items()
+        ],
+    }
+    example = page("examples/scale/plot_gpu.py")
+    for name, recorded in seconds.items():
+        shown = re.search(rf'"{name}": \(\[(.*?)\]', example)[1]
+        assert_shown(shown.split(", "), recorded)
+    times = [
+        cpu / gpu
+        for rows, cpu, gpu in zip(PICTURED.values(), *seconds.values(), strict=True)
+        if rows > 20_000
+    ]
+    assert f"{min(times):.0f} to {max(times):.0f} times as fast" in page("docs/gpu.md")
 
 
 SETS_OF_COSTS = {
