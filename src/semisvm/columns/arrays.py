@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 # On 36 tables and 17 sets of images, spectra and generated clouds, these limits make a table of
-# most of what gains by it (docs/auto.md).
+# most of what gains by it.
 LEAST_EVENNESS, MOST_OF_FEW_VALUES, LONGEST_TAIL = 0.25, 0.3, 15.0
 FEW_VALUES = 10
 FEWEST_ROWS_JUDGED = 50  # of fewer rows, every column has few values

@@ -10,7 +10,7 @@ A column without any value, with only one value, or with a different word or a r
 every row says nothing about new rows: it is left out, and so is an identifier (a different whole
 number in every row, under a name such as "customer_id"). Numbers with thousands separators, a
 currency or a unit are read where the user has said which mark ends the whole part (`decimal`);
-otherwise they are categories, and a remark says so. Why not skrub: docs/tables.md.
+otherwise they are categories, and a remark says so.
 """
 
 from __future__ import annotations

@@ -71,8 +71,7 @@ those of folds, need not be on one scale. How well they match affects the power 
 certificate's rows play no part in any of this.
 
 **Limits.** A perfect record of m accepted rows certifies only if target^m <= risk: 11 rows for
-precision 0.8 at 90%, 22 for 0.9, 45 for 0.95. docs/measured/certify.md has how often how many
-labels are enough, and what a pilot is worth.
+precision 0.8 at 90%, 22 for 0.9, 45 for 0.95.
 """
 
 import math

@@ -42,8 +42,7 @@ from semisvm.errors import counted
 
 OTHER_RATE = "other rate"
 LARGEST_BETA = 1e100  # its square is finite
-# with fewer, useful targets usually can't be certified (see the numbers in
-# docs/measured/certify.md)
+# with fewer, useful targets usually can't be certified
 FEW_LABELS = 100
 
 

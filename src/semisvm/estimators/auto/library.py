@@ -28,7 +28,7 @@ Two ratios compare the rows with random rows that have none:
 
 Kernels whose ratio is about 1 are left out; graphs of rows that are much nearer to each other than
 the random ones are believed in more than the ordinary kernels. The thresholds were chosen on four
-sets and on synthetic rows: docs/auto.md. The random rows follow from the covariance and each
+sets and on synthetic rows. The random rows follow from the covariance and each
 column's values, so that the order of the rows does not matter.
 """
 

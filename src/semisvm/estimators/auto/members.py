@@ -46,7 +46,7 @@ from semisvm.matrices import as_dense, is_sparse_matrix
 
 # The kernels of a table's columns are made from this share of `max_rows`: with fewer functions and
 # rows that structure is seen from, less than half of the time, and average precision .003 lower on
-# four tables (docs/auto.md).
+# four tables.
 SHARE_OF_COLUMNS = 1 / 3
 MORE_FUNCTIONS = 48  # of graphs of columns and texts, beyond the 8 C that a kernel takes
 # The weight of graphs from which a family of columns is made from all rows: with a third of them,

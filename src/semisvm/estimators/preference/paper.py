@@ -1,7 +1,6 @@
 """PSVM as its paper has it: unlabeled rows join round by round while the threshold is found.
 
-`PaperPreferenceSVC` is the class; docs/preference.md lists what the paper leaves open. Algorithm 1
-on one binary problem (`PaperRounds`):
+`PaperPreferenceSVC` is the class. Algorithm 1 on one binary problem (`PaperRounds`):
 
     L        labels that train
     B        labels that calibrate. L and B are two halves of the labels ("part"), or both are all
