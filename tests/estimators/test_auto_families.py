@@ -471,7 +471,7 @@ def test_the_command_fits_and_predicts_a_table_with_it(tmp_path):
         np.mean(model.predict(frame.drop(columns="class"))[60:] == np.array(["no", "yes"])[y[60:]])
         > 0.85
     )
-    assert any("rests on" in note for note in found.summary.notes)
+    assert any("The weight of AutoSVC is" in note for note in found.summary.notes)
 
 
 def test_the_kinds_of_columns_are_read_off_or_named():
@@ -590,15 +590,15 @@ def test_the_weights_are_explained_in_words(of_cancer):
         if name.startswith(("standardized columns: ", "quantile columns: "))
         and not ("graph" in name or "comp" in name)
     ]
-    assert f"and {100 * (sum(forests) + sum(ordinary)):.0f}% on the labeled rows alone." in told
+    assert f"and {100 * (sum(forests) + sum(ordinary)):.0f}% on the labeled rows only." in told
     share = of_cancer.families_["standardized columns"]
-    assert f"standardized columns by {100 * share:.0f}%" in told
+    assert f"{100 * share:.0f}% on standardized columns" in told
     points = {"rbf": 0.1, "graph 3 smooth": 0.6, "graph 15 smooth": 0.28, "component rbf": 0.02}
     assert (
         explain_weights(points, {"rows": 1.0})
-        == "AutoSVC rests on neighbor graphs (classes along curves and surfaces) by 88% and"
-        " ordinary kernels by 10%. In all, 90% of its weight is on what all rows show, labeled"
-        " or not, and 10% on the labeled rows alone."
+        == "The weight of AutoSVC is 88% on neighbor graphs (classes along curves and surfaces) and"
+        " 10% on ordinary kernels. In all, 90% of it is on structure in all rows, labeled or not,"
+        " and 10% on the labeled rows only."
     )
 
 
@@ -618,10 +618,10 @@ def test_the_weights_of_texts_and_trees_are_told_by_family():
         "extra trees": 0.1,
     }
     told = explain_weights(weights, families)
-    assert "latent semantics (words that occur together) by 30%" in told
-    assert "trees grown without labels (rows that share leaves) by 30%" in told
-    assert "70% of its weight is on what all rows show" in told
-    assert told.endswith("Its kernels are of words by 20% and characters by 10%.")
+    assert "30% on latent semantics (words that occur together)" in told
+    assert "30% on trees grown without labels (rows that share leaves)" in told
+    assert "70% of it is on structure in all rows" in told
+    assert told.endswith("The weight of its kernels is 20% on words and 10% on characters.")
 
 
 @pytest.mark.parametrize("text", ["w0", "w0 w0", "a"])

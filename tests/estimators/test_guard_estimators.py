@@ -214,7 +214,7 @@ def test_where_no_outcome_could_help_no_fit_is_made(estimator, monkeypatch):
     assert len(fits) == 1
     assert model.guard_["constant"] == 1
     assert model.guard_["n_fits"] == 0
-    assert "even a classifier that makes no error" in model.guard_["reason"]
+    assert "even a classifier without an error" in model.guard_["reason"]
 
 
 @BOTH

@@ -185,7 +185,7 @@ def test_a_fit_that_ended_before_its_folds_gives_no_probabilities():
     X, y, _ = overlapping(0)
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         model = PreferenceSVC(C=10, max_iter=1, **ASKED).fit(X, y)
-    reason = "scores of rows that were not trained on, and this model has none"
+    reason = "scores of labeled rows that were not trained on, and this model has none"
     with pytest.raises(AttributeError, match=reason):
         model.predict_proba(X)
 
@@ -203,7 +203,7 @@ def test_probabilities_are_asked_for_before_the_fit_or_after_it():
     model = PreferenceSVC(random_state=0).fit(X, y)
     other = PreferenceSVC(**ASKED).fit(X, y)
     assert not hasattr(model, "predict_proba")
-    remedy = r"Ask for probabilities by set_params\(probability=True\)"
+    remedy = r"Turn on probabilities by set_params\(probability=True\)"
     with pytest.raises(AttributeError, match=remedy):
         model.predict_proba(X)
     found = other.predict_proba(X)

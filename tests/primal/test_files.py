@@ -213,7 +213,7 @@ def test_what_can_not_be_fitted_from_files_is_refused_in_a_sentence(on_disk, mod
     X, codes = some_rows(50)
     with pytest.raises(ValueError, match=words):
         model.fit(on_disk(X), codes)
-    with pytest.raises(ValueError, match="bring their weights"):
+    with pytest.raises(ValueError, match="Rows in files have weights of their own"):
         SupervisedSVC(kernel="linear").fit(on_disk(X), codes, sample_weight=np.ones(50))
     with pytest.raises(ValueError, match="y is None"):
         SupervisedSVC(kernel="linear").fit(on_disk(X), None)

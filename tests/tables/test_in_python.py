@@ -235,4 +235,4 @@ def test_the_report_of_an_average_says_what_carried_the_weight(moons, tmp_path):
     page = semisvm.write_report(model, X[60:], y[60:], tmp_path / "moons.html").read_text(
         encoding="utf-8"
     )
-    assert "AutoSVC rests on" in page
+    assert "The weight of AutoSVC is" in page

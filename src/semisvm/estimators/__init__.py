@@ -24,7 +24,8 @@ class Method:
     takes_sparse: bool = True
     # Matrices of all rows by all rows that a fit holds in memory whatever its cache_size.
     n_squares: int = 0
-    # Whether it answers a precision or recall itself, its scores being above 0 there.
+    # Whether it handles a minimum precision or recall itself, with scores above 0 for accepted
+    # rows.
     sets_threshold: bool = False
     for_one_class: bool = False  # whether it is for targets with labels of one class only
 
@@ -34,8 +35,7 @@ class Method:
         return getattr(import_module("semisvm"), self.class_name)
 
 
-# In the order of how much there is to them: of two that are as good as each other, the first is
-# chosen.
+# From the simplest to the most complex: of two that are equally good, the first is chosen.
 METHODS = (
     Method("supervised", "SupervisedSVC", "SVM (SSVM)", "the labeled rows alone: the baseline"),
     Method(
@@ -102,8 +102,8 @@ def all_estimators(type_filter: str | None = None) -> list[tuple[str, type]]:
     Returns
     -------
     list of (str, type)
-        Names and classes, sorted by name. Some need an argument to be made, such as the classifier
-        that they are put around.
+        Names and classes, sorted by name. Some need an argument, such as the classifier that they
+        wrap.
 
     Examples
     --------

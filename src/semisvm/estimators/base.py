@@ -1,5 +1,5 @@
-"""The scikit-learn side of every SVM here: check the input, have the method fit it, keep what was
-learned.
+"""The scikit-learn interface of all SVMs here: checks the input, calls the method, sets the
+attributes.
 
 A method is a subclass with one method of its own, ``_fit(problem) -> MethodFit``: `problem` says
 what it is given, `binary` and `rounds` hold what helps it with more than two classes. A method that
@@ -112,7 +112,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
     _keeps_tensors: ClassVar[bool] = False  # whether `_fit` takes `TensorRows`
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
-        """Learn from the rows in use: the one thing that a method has to bring."""
+        """Learn from the rows in use: the one method that subclasses must define."""
         raise NotImplementedError
 
     @with_limited_threads
@@ -126,9 +126,9 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label (tools: :doc:`/scikit-learn`).
+            The labels; `unlabeled` marks rows without one (see also :doc:`/scikit-learn`).
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows: a weight of 2 equals duplicating the row, a weight of 0 removes it.
+            Sample weights. A weight of 2 equals duplicating the row; a weight of 0 removes it.
         sample_cost : array-like of shape (n_samples, ...), default=None
             Costs of errors on each row, instead of `costs`: (n_samples,), (n_samples, n_classes) by
             true class, or (n_samples, n_classes, n_classes) by true and predicted class.
@@ -212,7 +212,9 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         )
 
     def _warn_of_scales(self, X: Any) -> None:
-        """Warn where a few wide columns decide what is near: kernels take columns as they are."""
+        """Warn if a few columns of wide range dominate the distances: kernels do not scale
+        columns.
+        """
         if callable(self.kernel) or self._is_precomputed():
             return
         ranges = very_different_ranges(X)
@@ -223,7 +225,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             warn_caller(
                 UserWarning(
                     f"The columns of X have very different scales: the range of {names[wide]!r} is"
-                    f" {ratio:,.0f} times that of {names[narrow]!r}, so {name} hardly sees the"
+                    f" {ratio:,.0f} times that of {names[narrow]!r}, so {name} hardly uses the"
                     f" narrow ones. Scale them: make_pipeline(StandardScaler(), {name}())."
                 )
             )
@@ -285,7 +287,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         self.history_ = [record for fit in found.fits for record in fit.history]
 
     def _end_fit(self, problem: TrainingProblem | StreamProblem, found: MethodFit) -> Self:
-        """Say what the user has to know, and pass an interrupt on to a loop around the fit."""
+        """Issue the warnings of the fit, and pass an interrupt on to a loop around it."""
         for warning in (*found.warnings, *ended_early(problem, found)):
             warn_caller(warning)
         if self.termination_condition_ == Status.INTERRUPTED:

@@ -1,5 +1,4 @@
-"""What every classifier here does at its edges: it checks what it is given, and offers labels by
-its scores.
+"""What all classifiers here share: checks of the input, and labels from scores.
 
 Kernels are made of sums of squares. Squares of float32 numbers leave the range of float32 beyond
 1e19 and below 1e-19, and squares of float64 numbers leave that of float64 beyond 1e154: float32 is
@@ -320,7 +319,7 @@ class SemiSupervisedMixin(LabelsAndScoresMixin):
         return copy
 
     def decision_function(self: Any, X: Any) -> np.ndarray:
-        """Return signed scores, minus thresholds where there are some; the largest wins.
+        """Return signed scores, from which any thresholds are subtracted; the largest wins.
 
         Parameters
         ----------
@@ -331,7 +330,7 @@ class SemiSupervisedMixin(LabelsAndScoresMixin):
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes one score per row, above 0 for the second; with more, one per row and
+            With two classes one score per row, positive for the second class; else one per row and
             class.
         """
         if not is_dask(X):
@@ -341,25 +340,25 @@ class SemiSupervisedMixin(LabelsAndScoresMixin):
         return map_lazily(self.decision_function, X, n_columns, np.float64)
 
     def campaign(self, X_pool: Any, **options: Any) -> Campaign:
-        """Begin to label rows of a pool until a threshold of this model is certified.
+        """Start a campaign that labels rows of a pool until a threshold of this model is certified.
 
         Parameters
         ----------
         X_pool : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows whose labels are not known; the unlabeled rows of `fit`, or others.
+            Rows whose labels are not known: the unlabeled rows of `fit`, or others.
         **options
-            What `Campaign.for_model` takes: `min_precision`, `min_recall`, `min_f`, `max_cost` with
-            `costs`, `confidence`, `claim`, `pos_label`, `training` and others.
+            Parameters of `Campaign.for_model`: `min_precision`, `min_recall`, `min_f`, `max_cost`
+            with `costs`, `confidence`, `claim`, `pos_label`, `training` and others.
 
         Returns
         -------
         campaign : Campaign
-            With `draw`, `tell`, `verdict`, `accepted`, `prices` and `save`. The risks of several
-            campaigns add up: name the earlier ones by `after`.
+            The campaign, with the methods `draw`, `tell`, `verdict`, `accepted`, `prices` and
+            `save`. The risks of several campaigns add up: pass the earlier ones as `after`.
 
         See Also
         --------
-        with_threshold : The model with what a campaign has certified.
+        with_threshold : The model with a certified threshold.
         """
         from semisvm.campaign import Campaign
 
@@ -369,23 +368,23 @@ class SemiSupervisedMixin(LabelsAndScoresMixin):
     def with_threshold(
         self, point: OperatingPoint | float, *, pos_label: Any = None, X_pool: Any = None
     ) -> ThresholdClassifier:
-        """Return this model with another threshold; the model itself stays as it is.
+        """Return this model with another threshold; the model itself does not change.
 
         Parameters
         ----------
         point : OperatingPoint or float
-            What a campaign has certified, or a plain threshold: rows with a higher score are
+            A certified operating point, or a plain threshold: rows with a higher score are
             accepted.
         pos_label : label, default=None
             The positive class; by default the second of two.
         X_pool : {array-like, sparse matrix} of shape (n_rows, n_features), optional
-            The pool of the campaign, where the point does not know it: after `Campaign.load`. It is
-            scored again, because a promise holds for the model that was certified only.
+            The pool of the campaign, needed if the point comes from `Campaign.load`. It is scored
+            again, because a certificate only holds for the model that was certified.
 
         Returns
         -------
         model : ThresholdClassifier
-            A fitted classifier; `operating_point_` says what is promised.
+            A fitted classifier with the certificate in `operating_point_`.
         """
         from semisvm.campaign import ThresholdClassifier
 

@@ -40,41 +40,41 @@ from semisvm.sklearn_private import Interval, StrOptions
 
 
 class ClusterSVC(BaseSVC):
-    """Support vector classifier of all rows, the unlabeled ones labeled by the clusters they fall
-    in.
+    """Support vector classifier that labels the unlabeled rows by their clusters.
 
     The proposed method of [1]_: Algorithm 2 with ``embed=None, kernel="linear"``, Algorithm 3 with
-    the defaults. On the paper's designs it gains 1 to 11 points over an SVM of the labeled rows
-    where classes are Gaussian clusters, and loses where they are not. C matters more than anything
-    else: choose it and `n_clusters` by :class:`sklearn.model_selection.GridSearchCV` with
-    ``cv=SemiSupervisedKFold()``.
+    the defaults. On the paper's designs it is 1 to 11 percentage points better than an SVM of the
+    labeled rows if the classes are Gaussian clusters, and worse if they are not. C is the most
+    important parameter: choose it and `n_clusters` by :class:`sklearn.model_selection.GridSearchCV`
+    with ``cv=SemiSupervisedKFold()``.
 
     Parameters
     ----------
     C : float, default=1.0
-        The penalty of a row on the wrong side of its margin.
+        Penalty for a row on the wrong side of its margin.
     n_clusters : int, default=None
-        Number of clusters, or that of the rows where it is smaller. None: 10, or what `clusterer`
-        itself says.
+        Number of clusters, at most the number of rows. None: 10, or the default of `clusterer`.
     embed : {"kernel_pca", None}, default="kernel_pca"
-        What is clustered: the rows on their kernel principal components, or X as it is.
+        What to cluster: the kernel principal components of the rows, or X itself (None).
     clusterer : scikit-learn clusterer, default=None
-        Used in place of k-means with ten starts. Rows that it calls noise are clusters of one row.
+        Clusterer to use instead of k-means with ten starts. Each row that it calls noise becomes a
+        cluster of its own.
     empty : {"nearest", "drop", "random"}, default="nearest"
-        The label of a cluster without labeled rows: that of the nearest cluster with one; none, its
-        rows are left out; or a random one, as in the paper.
+        How to label a cluster without labeled rows: like the nearest cluster that has some; not at
+        all, so that its rows are left out; or at random, as in the paper.
     components : {"statistic", "eigenvalue"}, default="statistic"
         Which principal components to keep: those with the largest Hotelling's T^2 (two classes) or
         F (more) over the labeled rows, or those with the largest eigenvalues.
     share : float, default=0.8
-        Components are kept up to this share of the sum of their statistics (or eigenvalues).
+        Components are kept, best first, until their statistics (or eigenvalues) reach this share of
+        the sum.
     n_components : int, default=30
-        Most components to choose from.
+        Maximum number of components to choose from.
     least_eigenvalue : float, default=1e-4
-        The least eigenvalue, as a share of the first, of a component to choose from.
+        Components with a smaller eigenvalue, relative to the largest, are not considered.
     eigen_solver : {"auto", "truncated", "nystroem", "exact"}, default="auto"
-        How components are found. "auto": the leading ones of the whole kernel matrix, or past 4,000
-        rows by Nystroem with 1,000 landmark rows.
+        How to compute the components. "auto": "truncated", which finds the leading components of
+        the whole kernel matrix; beyond 4,000 rows "nystroem", with 1,000 landmark rows.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         The kernel of both kernel PCA and the SVM, as in :class:`sklearn.svm.SVC`.
     degree : float, default=3
@@ -85,23 +85,25 @@ class ClusterSVC(BaseSVC):
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        Costs of errors, which multiply C: of each class, or of [true class, predicted class].
+        Costs of errors, which multiply C: {class: cost}, or a matrix of [true class, predicted
+        class].
     class_weight : dict or "balanced", default=None
         Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        Class against rest, or pairs. "auto": pairs, unless all binary problems have unlabeled rows.
+        One-vs-rest or one-vs-one. "auto" is "ovo" for `SupervisedSVC`, `SVCCV`, `SelfTrainingSVC`
+        and `ClusterSVC`, "ovr" for the others.
     unlabeled : int, float, str or None, default=-1
-        The marker of rows without a label in y. Missing values and empty strings always mark them.
+        Value of y that marks unlabeled rows. Missing values and empty strings always mark them too.
     tol : float, default=1e-3
-        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
+        Tolerance of the stopping criterion (`gap_`). Below 1e-5, kernels are computed in float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds; the best model so far is then kept. None: no limit.
+        Time limit in seconds, after which the best model so far is kept. None: no limit.
     cache_size : float, default=None
-        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
+        Size of the kernel cache in MB. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        "cuda", "cuda:1" need an NVIDIA GPU and ``semisvm[gpu]``; "auto": where the rows are many.
+        "cuda" or "cuda:1" needs an NVIDIA GPU and ``semisvm[gpu]``; "auto" uses it for many rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the random draws of the fit. Pass an int for reproducible results.
     verbose : bool, default=False
@@ -112,30 +114,31 @@ class ClusterSVC(BaseSVC):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
-        Training rows with a nonzero coefficient: indices, numbers by class, and the rows.
+        Support vectors: their indices, their number per class, and the rows themselves.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
+        Dual coefficients, intercepts and (linear kernel) feature weights of the binary problems.
     gap_ : ndarray of shape (n_problems,)
-        The largest violation of optimality; in the primal form the relative duality gap.
+        The largest violation of optimality conditions; in primal form the relative duality gap.
     transduction_ : ndarray of shape (n_samples,)
-        The label of each row: its own, its cluster's, or the prediction where that is none.
+        The label of each row: its own, that of its cluster, or the prediction if the cluster has
+        none.
     labeled_iter_ : ndarray of shape (n_samples,)
-        0 for the labels in y, 1 for those of clusters, -1 for predictions.
+        0 for labels in y, 1 for labels of clusters, -1 for predictions.
     clusters_ : ndarray of shape (n_samples,)
-        The cluster of each row, -1 for rows without weight.
+        The cluster of each row, -1 for rows of weight 0.
     cluster_codes_ : ndarray of shape (`n_clusters_`,)
-        The index in `classes_` of each cluster's label, -1 where it was left out.
+        The index in `classes_` of each cluster's label, -1 if the cluster was left out.
     n_clusters_ : int
-        The number of clusters in use.
+        The number of clusters.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
         One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names where X has names.
+        Number of features, and their names if X has feature names.
 
     See Also
     --------
-    SelfTrainingSVC : Labels the unlabeled rows by its own predictions instead.
-    MixtureClassifier : A Gaussian mixture, better where classes are Gaussian.
+    SelfTrainingSVC : Labels the unlabeled rows by its own predictions.
+    MixtureClassifier : A Gaussian mixture, better if the classes are Gaussian.
 
     Notes
     -----

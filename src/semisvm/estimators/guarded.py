@@ -1,4 +1,4 @@
-"""The guard against constants, for methods that know costs.
+"""The guard of methods with costs: predicts a constant if that costs less.
 
 The guard asks whether one class for every row would cost less than a machine that knows costs: five
 labeled positives can't promise to miss fewer than one in seven, and at a cost ratio of 100 that
@@ -121,15 +121,15 @@ def _reason(constant: int | None, facts: dict[str, Any]) -> str:
     told = f"Predicting {name!r} for every row is expected to cost {cost:.3g} per row; "
     if facts["n_fits"]:
         return (
-            f"{told}the SVM {facts['best_cut_cost']:.3g} at its best, judged on labeled rows that"
-            f" {facts['n_fits']} fits had not seen."
+            f"{told}the SVM at its best threshold, {facts['best_cut_cost']:.3g}, by"
+            f" cross-validation with {facts['n_fits']} fits."
         )
     if constant is None:
         return (
-            f"{told}a machine that is right on every second row of each class"
-            f" {facts['own_cost']:.3g}. No class has two labels, so no fit could be judged."
+            f"{told}an SVM that is right on every second row of each class"
+            f" {facts['own_cost']:.3g}. No class has two labels, so no fit could be tested."
         )
     return (
-        f"{told}with so few labels even a classifier that makes no error on them"
+        f"{told}even a classifier without an error on these few labels,"
         f" {facts['least_possible_cost']:.3g}."
     )

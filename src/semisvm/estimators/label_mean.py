@@ -1,8 +1,8 @@
 """CS4VM, the cost-sensitive semi-supervised SVM of Li, Kwok and Zhou (AAAI 2010); with equal costs,
 meanS3VM.
 
-The unlabeled rows enter by the means of their two classes. With ten labels most labels of single
-rows can't be told, and the means can: misplaced rows hardly move them. Three steps:
+The unlabeled rows enter by the means of their two classes. With ten labels most single rows can't
+be labeled reliably, but the means can be estimated: misplaced rows hardly move them. Three steps:
 
     the supervised machine         of the labeled rows (`rounds`)
     which rows are positive        by sorting and solving by turns (`label_mean_search.LabelMeans`,
@@ -51,7 +51,7 @@ from semisvm.kernels.rows import KernelRows
 from semisvm.machines import hinge_problem
 from semisvm.sklearn_private import Interval
 
-# Beyond it no solve is carried on past tol, and the kernel matrix is most of the work.
+# Beyond it no solve goes beyond tol, and the kernel matrix is most of the work.
 FEW_ROWS_FOR_LABEL_MEANS = 256
 SHARE_OF_C = 0.1  # C_unlabeled=None: the authors' choice
 
@@ -64,46 +64,47 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     C : float, default=1.0
         The penalty of a labeled row on the wrong side of its margin.
     C_unlabeled : float, default=None
-        The same for an unlabeled row, under the label it is guessed to have. None: C / 10, the
-        authors' choice. Costs multiply it too.
+        Penalty for an unlabeled row on the wrong side of its margin, under its guessed label. None:
+        C / 10, the authors' choice. It is multiplied by the cost of that label.
     positive_fraction : {"labeled", "estimated"} or float, default="labeled"
-        The fraction of unlabeled rows that are of the second class: as among the labeled rows; as
-        the supervised SVM sees it, inside the interval that the labels allow; or a number (two
-        classes only). A wrong fraction is the main failure of this method: give a number where you
-        know one.
+        Fraction of the unlabeled rows that are of the second class: as among the labeled rows; as
+        predicted by the supervised SVM, within the confidence interval from the labels; or a number
+        (two classes only). Pass a number if you know one: a wrong fraction is the main cause of
+        failure of this method.
     guard : bool, default=True
-        Where `costs` are given, predict one class for every row if that is expected to cost less
-        than the SVM, by labeled rows left out of as many fits, 20 at most (see `guard_`). With ten
-        labels and a cost ratio of ten it nearly always is.
+        Whether to predict the same class for every row if that is expected to cost less than the
+        SVM, as it nearly always is with ten labels and a cost ratio of ten. Needs `costs`, which
+        are estimated by leave-one-out, or by 20 folds where there are more labels (see `guard_`).
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         As in :class:`sklearn.svm.SVC`; a callable returns the kernel between two matrices of rows.
     degree : float, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        As in :class:`sklearn.svm.SVC`; for "scale" the variance counts rows by their weights.
+        As in :class:`sklearn.svm.SVC`; the variance in "scale" is weighted by `sample_weight`.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        Costs of errors, as in `SupervisedSVC`. Without costs, or with equal ones, the method is
-        meanS3VM. A matrix between more than two classes makes it one-sided regression, in which the
-        unlabeled rows are given the classes of least estimated cost, in the shares that
-        `positive_fraction` says.
+        Costs of errors, as in `SupervisedSVC`. Without costs, or with equal costs, the method is
+        meanS3VM. A matrix for more than two classes trains a one-sided regression, in which the
+        unlabeled rows are assigned the classes of least estimated cost, with class shares set by
+        `positive_fraction`.
     class_weight : dict or "balanced", default=None
         Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        Class against rest, or pairs. "auto": pairs, unless all binary problems have unlabeled rows.
+        One-vs-rest or one-vs-one. "auto" is "ovo" for `SupervisedSVC`, `SVCCV`, `SelfTrainingSVC`
+        and `ClusterSVC`, "ovr" for the others.
     unlabeled : int, float, str or None, default=-1
-        The marker of rows without a label in y. Missing values and empty strings always mark them.
+        Value of y that marks unlabeled rows. Missing values and empty strings always mark them too.
     tol : float, default=1e-3
-        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
+        Tolerance of the stopping criterion (`gap_`). Below 1e-5, kernels are computed in float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds; the best model so far is then kept. None: no limit.
+        Time limit in seconds, after which the best model so far is kept. None: no limit.
     cache_size : float, default=None
-        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
+        Size of the kernel cache in MB. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        "cuda", "cuda:1" need an NVIDIA GPU and ``semisvm[gpu]``; "auto": where the rows are many.
+        "cuda" or "cuda:1" needs an NVIDIA GPU and ``semisvm[gpu]``; "auto" uses it for many rows.
     verbose : bool, default=False
         Print progress.
 
@@ -112,37 +113,37 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
-        Training rows with a nonzero coefficient: indices, numbers by class, and the rows.
+        Support vectors: their indices, their number per class, and the rows themselves.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
+        Dual coefficients, intercepts and (linear kernel) feature weights of the binary problems.
     gap_ : ndarray of shape (n_problems,)
-        The largest violation of optimality; in the primal form the relative duality gap.
+        The largest violation of optimality conditions; in primal form the relative duality gap.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
+        Label of each training row, and the round that assigned it: 0 if in y, -1 if predicted.
     positive_fraction_ : ndarray of shape (n_problems,)
-        The fraction in use; NaN where a limit or Ctrl-C ended the fit before it was known.
+        The fraction that was used; NaN if a limit or Ctrl-C ended the fit before it was known.
     positive_fraction_interval_ : ndarray of shape (n_problems, 2)
-        Where the labels allow the fraction to lie, at 90% confidence.
+        The 90% confidence interval of the fraction, from the labels.
     guard_ : dict or None
         As in `SupervisedSVC`.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
         One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names where X has names.
+        Number of features, and their names if X has feature names.
 
     See Also
     --------
-    SupervisedSVC : The SVM of the labeled rows alone, with the same costs.
-    TransductiveSVC : Labels single rows instead of means.
+    SupervisedSVC : The SVM of the labeled rows only, with the same costs.
+    TransductiveSVC : Labels single rows instead of using class means.
 
     Notes
     -----
-    Of the records in `history_` the first is of the supervised SVM; then there is one for each time
-    the label means were moved, with the number of guesses that ``changed``; the last is of the
-    final SVM, with the number of ``opposite`` pieces and of guesses that it ``contradicted``.
+    The first record in `history_` is for the supervised SVM, then there is one for each update of
+    the label means, with the number of guesses that ``changed``; the last is for the final SVM,
+    with the number of ``opposite`` pieces and of guesses that it ``contradicted``.
 
-    Equal unlabeled rows are merged, and their weights added, unless the kernel is precomputed or a
-    callable, or rows have costs of their own: copies may then get different labels.
+    Equal unlabeled rows are merged and their weights added, unless the kernel is precomputed or a
+    callable or rows have costs of their own: then copies may get different labels.
 
     References
     ----------

@@ -1,5 +1,5 @@
-"""Laplacian SVM (Belkin, Niyogi and Sindhwani 2006): a classifier that is smooth along the graph of
-all the rows.
+"""Laplacian SVM (Belkin, Niyogi and Sindhwani 2006): a classifier that is smooth along a graph of
+all rows.
 
     minimize  1/2 |w|^2 + C_intrinsic/2 h' L^p h + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
 
@@ -59,38 +59,38 @@ from semisvm.sklearn_private import Interval, StrOptions
 # allow no more.
 EXACTER_THAN_TOL = 1e-4
 FLOAT32_ALLOWS = 1e-6
-AUTO_PRICES, AUTO_POWERS, AUTO_RIDGE = (10.0, 1e3, 1e4), (2, 1), 0.1  # and no price at all
-# Of the error with the first of the powers: so little, and another one is taken.
+AUTO_PENALTIES, AUTO_POWERS, AUTO_RIDGE = (10.0, 1e3, 1e4), (2, 1), 0.1  # and no penalty
+# Another power is taken if its error is below this share of the error of the first.
 CLEARLY_LESS = 2 / 3
 TIME_FOR_KERNEL = 3 / 4  # of the time limit: the rest is for the machine
-# The price is chosen on a graph of so many rows, so many of them labeled: each try costs their
-# number to the third power. 1,000 labels choose about as well as 3,000.
+# The penalty is chosen on a graph of at most so many rows, so many of them labeled: the time of
+# each try grows with the cube. 1,000 labels choose about as well as 3,000.
 MOST_CHOSEN_ON, MOST_LABELED_CHOSEN_ON = 4000, 1000
 
 
 class LaplacianSVC(BaseSVC):
-    """Laplacian support vector classifier (LapSVM): rows that are near each other along the data
-    get near scores.
+    """Laplacian support vector classifier (LapSVM): neighbors in a graph of all rows get similar
+    scores.
 
     Parameters
     ----------
     C : float, default=1.0
         The penalty of a labeled row on the wrong side of its margin.
     C_intrinsic : float or "auto", default="auto"
-        The penalty of scores that differ between linked rows, labeled or not. 0 is `SupervisedSVC`.
+        Penalty for differences in score between linked rows, labeled or not. 0 is `SupervisedSVC`.
         "auto" takes the best of 0, 10, 1,000 and 10,000, for a kernel of mean diagonal 1, by
-        leave-one-out on at most 1,000 labeled rows, in a graph of at most 4,000 rows. The deformed
-        kernel is then scaled to the size of the kernel itself, so that C keeps its meaning.
+        leave-one-out on at most 1,000 labeled rows in a graph of at most 4,000 rows. The deformed
+        kernel is then scaled to the size of the original kernel, so that C keeps its meaning.
     power : int or "auto", default="auto"
-        The power of the Laplacian: 1 is the penalty of the original paper, 2 also asks that
-        differences change slowly along the graph. "auto" is 1; with ``C_intrinsic="auto"`` it is 2,
-        or 1 where that has a leave-one-out error that is less by a third.
+        The power of the Laplacian: 1 is the penalty of the original paper; 2 also penalizes
+        differences that change quickly along the graph. "auto" is 1; with ``C_intrinsic="auto"`` it
+        is 2, or 1 if that lowers the leave-one-out error by a third.
     n_neighbors : int, default=6
-        How many nearest rows each row is linked to. A link holds for both rows, and equal rows are
-        one node of the graph.
+        Number of nearest neighbors that each row is linked to. Links are symmetric, and equal rows
+        are one node of the graph.
     graph_weights : {"connectivity", "heat"}, default="heat"
-        Every link counts 1, or exp(-d^2 / (2 s^2)) at distance d, s the mean distance of linked
-        rows. With ``kernel="precomputed"`` distances are those in feature space.
+        Weight of a link: 1, or exp(-d^2 / (2 s^2)) at distance d, where s is the mean distance of
+        linked rows. With ``kernel="precomputed"`` distances are those in feature space.
     laplacian : {"normalized", "combinatorial"}, default="normalized"
         I - D^-1/2 W D^-1/2, or D - W, whose size grows with the links and their weights.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
@@ -98,27 +98,29 @@ class LaplacianSVC(BaseSVC):
     degree : float, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        As in :class:`sklearn.svm.SVC`; for "scale" the variance counts rows by their weights.
+        As in :class:`sklearn.svm.SVC`; the variance in "scale" is weighted by `sample_weight`.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        Costs of errors, which multiply C: of each class, or of [true class, predicted class].
+        Costs of errors, which multiply C: {class: cost}, or a matrix of [true class, predicted
+        class].
     class_weight : dict or "balanced", default=None
         Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        Class against rest, or pairs. "auto": pairs, unless all binary problems have unlabeled rows.
+        One-vs-rest or one-vs-one. "auto" is "ovo" for `SupervisedSVC`, `SVCCV`, `SelfTrainingSVC`
+        and `ClusterSVC`, "ovr" for the others.
     unlabeled : int, float, str or None, default=-1
-        The marker of rows without a label in y. Missing values and empty strings always mark them.
+        Value of y that marks unlabeled rows. Missing values and empty strings always mark them too.
     tol : float, default=1e-3
-        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
+        Tolerance of the stopping criterion (`gap_`). Below 1e-5, kernels are computed in float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds; the best model so far is then kept. None: no limit.
+        Time limit in seconds, after which the best model so far is kept. None: no limit.
     cache_size : float, default=None
-        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
+        Size of the kernel cache in MB. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        "cuda", "cuda:1" need an NVIDIA GPU and ``semisvm[gpu]``; "auto": where the rows are many.
+        "cuda" or "cuda:1" needs an NVIDIA GPU and ``semisvm[gpu]``; "auto" uses it for many rows.
     verbose : bool, default=False
         Print progress.
 
@@ -127,37 +129,38 @@ class LaplacianSVC(BaseSVC):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
-        Training rows with a nonzero coefficient: indices, numbers by class, and the rows.
+        Support vectors: their indices, their number per class, and the rows themselves.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
+        Dual coefficients, intercepts and (linear kernel) feature weights of the binary problems.
     gap_ : ndarray of shape (n_problems,)
-        The largest violation of optimality; in the primal form the relative duality gap.
+        The largest violation of optimality conditions; in primal form the relative duality gap.
     C_intrinsic_ : float
-        The penalty of scores that differ between linked rows that was used.
+        The penalty that was used.
     power_ : int
         The power of the Laplacian that was used.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
+        Label of each training row, and the round that assigned it: 0 if in y, -1 if predicted.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
         One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names where X has names.
+        Number of features, and their names if X has feature names.
 
     See Also
     --------
     SupervisedSVC : The same SVM without the graph; ``C_intrinsic=0``.
-    sklearn.semi_supervised.LabelSpreading : Labels spread along such a graph, without a machine for
+    sklearn.semi_supervised.LabelSpreading : Spreads labels along such a graph, without an SVM for
         new rows.
 
     Notes
     -----
-    Unlabeled rows have coefficients too: the model keeps nearly all rows. Where two n by n matrices
-    do not fit into `cache_size`, the deformed kernel comes from conjugate gradients. Three quarters
-    of `time_limit` are for it and the penalty: then the best penalty so far is used, or none.
+    Unlabeled rows have coefficients too, so the model keeps nearly all rows. If two n by n matrices
+    do not fit into `cache_size`, the deformed kernel is computed by conjugate gradients. Computing
+    it and choosing the penalty may take three quarters of `time_limit`; then the best penalty so
+    far is used, or none.
 
-    The first record of `history_` is of the graph and the deformed kernel: ``nodes``, ``links``,
-    ``components``, steps of conjugate gradients (``n_iter``) and their ``residual``. Others are per
-    problem.
+    The first record in `history_` is for the graph and the deformed kernel: ``nodes``, ``links``,
+    ``components``, steps of conjugate gradients (``n_iter``) and their ``residual``. The others are
+    for the binary problems.
 
     References
     ----------
@@ -262,7 +265,7 @@ class LaplacianSVC(BaseSVC):
     def _penalized(
         self, graph: _Graph, distinct: TrainingProblem, formula: Formula, labeled: TrainingProblem
     ) -> Iterator[_Penalized]:
-        """Kernels over all nodes, each better than the last; the last is the one asked for."""
+        """Kernels over all nodes, each better than the last; the last is the one to use."""
         if self.C_intrinsic == "auto":
             nodes, columns = sample_nodes(
                 distinct.n_rows, graph.columns, MOST_CHOSEN_ON, MOST_LABELED_CHOSEN_ON
@@ -327,7 +330,7 @@ class _Graph:
     weight: np.ndarray
 
     def penalize(self, C_intrinsic: float, power: int, size: float | None = None) -> _Penalized:
-        """The kernel that this price gives."""
+        """The kernel with this penalty."""
         limits: dict[str, Any] = {"tol": self.tol, "deadline": self.deadline}
         penalty = C_intrinsic * self.L[power]
         deformed = deform(self.kernel, penalty, self.columns, budget=self.budget, **limits)
@@ -342,16 +345,15 @@ class _Graph:
     def warnings(self, deformed: Deformed) -> tuple[Warning, ...]:
         """A warning where the deformed kernel is rough."""
         message = (
-            f"The deformed kernel is known to a residual of {deformed.residual:.2g} where"
-            f" {self.tol:.2g} was asked: its systems need more memory or time. Raise cache_size or"
-            " time_limit, or lower C_intrinsic."
+            f"The deformed kernel is not accurate: its residual is {deformed.residual:.2g}, above"
+            f" {self.tol:.2g}. Raise cache_size or time_limit, or lower C_intrinsic."
         )
         return (ConvergenceWarning(message),) if deformed.residual > self.tol else ()
 
 
 @dataclass(frozen=True)
 class _Penalized:
-    """A price of the graph and the kernel that it gives, which `scale` multiplies."""
+    """A penalty of the graph and its kernel, which `scale` multiplies."""
 
     C_intrinsic: float
     power: int
@@ -366,7 +368,7 @@ class _Penalized:
 
 
 def _choose(graph: _Graph, target: LabeledTarget) -> Iterator[_Penalized]:
-    """No price of the graph, then prices and powers of ever less leave-one-out error."""
+    """No penalty of the graph, then penalties and powers of ever lower leave-one-out error."""
 
     def error_of(found: _Penalized) -> float:
         """Rows counted by weight and price; inf where the kernel can't be used."""
@@ -389,7 +391,7 @@ def _choose(graph: _Graph, target: LabeledTarget) -> Iterator[_Penalized]:
     least = error_of(found)
     for power, share in zip(graph.L, (1.0, CLEARLY_LESS), strict=False):
         least *= share
-        for value in AUTO_PRICES:
+        for value in AUTO_PENALTIES:
             found = graph.penalize(value / size, power, size)
             if (error := error_of(found)) < least:
                 least = error

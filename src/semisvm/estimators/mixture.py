@@ -52,31 +52,31 @@ from semisvm.sklearn_private import (
 
 
 class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEstimator):
-    """Classifier by a Gaussian mixture of labeled and unlabeled rows, fitted by EM.
+    """Gaussian mixture classifier of labeled and unlabeled rows, fitted by EM.
 
-    The generative model of [1]_, which reports it failing, by an error in the package it used. On
-    the paper's Gaussian designs it is near the Bayes rate and ahead of `ClusterSVC`; where classes
-    are not Gaussian it is behind an RBF SVM.
+    The generative model of [1]_, where it failed because of an error in the package that was used.
+    On the paper's Gaussian designs it is close to the Bayes rate and better than `ClusterSVC`; if
+    the classes are not Gaussian, it is worse than an RBF SVM.
 
     Parameters
     ----------
     n_components : int, default=1
-        Gaussian components of each class; fewer where a class has fewer distinct rows.
+        Number of Gaussian components per class; fewer if a class has fewer distinct rows.
     covariance_type : {"diag", "full", "tied", "spherical"}, default="diag"
-        One variance per feature; a whole matrix; one matrix that all components share; one variance
-        for all features.
+        Covariance of a component: one variance per feature, a full matrix, one matrix shared by all
+        components, or one variance for all features.
     reg_covar : float, default=1e-6
-        The ridge added to variances; at least a billionth of a feature's variance.
+        Ridge added to the variances; at least a billionth of a feature's variance.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        Costs of errors, as in `SupervisedSVC`: the class of least expected cost is predicted.
+        Costs of errors, as in `SupervisedSVC`: the class with the least expected cost is predicted.
     unlabeled : int, float, str or None, default=-1
-        The marker of rows without a label in y. Missing values and empty strings always mark them.
+        Value of y that marks unlabeled rows. Missing values and empty strings always mark them too.
     tol : float, default=1e-5
-        Stop once the objective rises by less than this share of itself.
+        Stop once the relative increase of the objective is below this.
     max_iter : int, default=200
         Maximum number of iterations of EM.
     time_limit : float, default=None
-        Maximum number of seconds; the best model so far is then kept. None: no limit.
+        Time limit in seconds, after which the best model so far is kept. None: no limit.
     random_state : int, RandomState instance or None, default=None
         Seed of the random draws of the fit. Pass an int for reproducible results.
     verbose : bool, default=False
@@ -87,7 +87,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     weights_ : ndarray of shape (n_components_in_all,)
-        The share of each component.
+        The weight of each component.
     component_codes_ : ndarray of shape (n_components_in_all,)
         The index in `classes_` of each component's class.
     means_ : ndarray of shape (n_components_in_all, n_features)
@@ -97,21 +97,21 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         n_features) for "full", (n_features, n_features) for "tied", (n_components_in_all,) for
         "spherical".
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
+        Label of each training row, and the round that assigned it: 0 if in y, -1 if predicted.
     objective_ : float
         The penalized log likelihood of all rows.
     history_ : list of RoundRecord
-        One record per iteration, numbered from 1: the objective, by what share of itself it rose
-        (``gap``), and how many rows were given another class (``n_changed``).
+        One record per iteration, numbered from 1: the objective, its relative increase (``gap``),
+        and how many rows changed their class (``n_changed``).
     n_iter_, termination_condition_ : int, str
-        Iterations of EM, and why they ended, such as "converged".
+        Number of iterations of EM, and why they ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names where X has names.
+        Number of features, and their names if X has feature names.
 
     See Also
     --------
-    sklearn.mixture.GaussianMixture : The same mixture without labels.
-    ClusterSVC : For classes that are clusters of another shape.
+    sklearn.mixture.GaussianMixture : A Gaussian mixture without labels.
+    ClusterSVC : For classes that are clusters of other shapes.
 
     References
     ----------
@@ -173,9 +173,9 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         X : array-like of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label (tools: :doc:`/scikit-learn`).
+            The labels; `unlabeled` marks rows without one (see also :doc:`/scikit-learn`).
         sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row counts for. A row of weight 0 is left out.
+            How many rows each row counts as. Rows of weight 0 are left out.
 
         Returns
         -------
@@ -204,7 +204,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
             warn_caller(
                 ConvergenceWarning(
                     f"{type(self).__name__} ended early ({ended_by}) after {self.n_iter_}"
-                    f" iterations where tol={self.tol:g} was asked. Raise max_iter or tol."
+                    f" iterations, without reaching tol={self.tol:g}. Raise max_iter or tol."
                 )
             )
         if ended_by is Status.INTERRUPTED:
@@ -244,7 +244,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
 
     @with_limited_threads
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return scores by which the largest wins.
+        """Return scores; the class with the largest score is predicted.
 
         Parameters
         ----------
@@ -254,10 +254,10 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes the log-odds of the second, plus the logarithm of the ratio of the
-            costs of missing it and of missing the first: above 0 where predicting it is expected to
-            cost less. With more classes the logarithm of each class's probability; or, where errors
-            have costs, minus the expected cost of predicting the class.
+            With two classes, the log-odds of the second class, plus the logarithm of the ratio
+            between the costs of missing it and of missing the first: positive if predicting it is
+            expected to cost less. With more classes, the logarithm of each class's probability, or
+            with costs, minus the expected cost of predicting the class.
         """
         return self._decide(self._checked_log_joint(X))
 

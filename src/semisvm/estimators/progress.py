@@ -208,7 +208,7 @@ def _short(value: Any) -> str:
 
 
 def ended_early(problem: TrainingProblem | StreamProblem, found: MethodFit) -> list[Warning]:
-    """The one place that says that the solver ended early; nothing where it converged."""
+    """The warning that the solver ended early; empty if it converged."""
     worst = found.worst
     if worst.status is Status.CONVERGED:
         return []
@@ -217,8 +217,8 @@ def ended_early(problem: TrainingProblem | StreamProblem, found: MethodFit) -> l
         ConvergenceWarning(
             f"{problem.name} ended early ({worst.status}) in {n_open} of {len(found.fits)} binary"
             f" problems after {sum(fit.n_iter for fit in found.fits)} steps, with a gap of"
-            f" {worst.gap:.2g} where tol={problem.limits.tol:g} was asked. The model is usable but"
-            f" not optimal. {_REMEDY[worst.status]}"
+            f" {worst.gap:.2g}, above tol={problem.limits.tol:g}. The model is usable but not"
+            f" optimal. {_REMEDY[worst.status]}"
         )
     ]
 
@@ -228,5 +228,5 @@ _REMEDY = {
     Status.TIME_LIMIT: "Raise time_limit, or leave it at None.",
     Status.INTERRUPTED: "Fit again without interrupting to finish it.",
     Status.STOPPED: "A callback asked to stop.",
-    Status.STALLED: "Rounding allows no more: scale the features, lower C, or raise tol.",
+    Status.STALLED: "Rounding prevents more progress: scale the features, lower C, or raise tol.",
 }

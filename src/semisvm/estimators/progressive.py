@@ -7,7 +7,7 @@ Train on the labeled rows. Then, round by round, among the unlabeled rows inside
     (18)  the one with the largest f > 0 is labeled +1,
     (19)  the one with the most negative f < 0 is labeled -1;
 
-both join the training rows at the price C_unlabeled, and the machine is trained again:
+both join the training rows with the penalty C_unlabeled, and the SVM is trained again:
 
     minimize  1/2 |w|^2 + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
                         + C_unlabeled sum_guessed weight_j max(0, 1 - guess_j f(x_j))
@@ -48,63 +48,65 @@ DOUBLINGS = 20
 
 
 class ProgressiveSVC(BaseSVC):
-    """Progressive transductive support vector classifier (PTSVM): labels the surest rows first, one
-    pair per round.
+    """Progressive transductive support vector classifier (PTSVM): labels the most confident rows
+    first, one pair per round.
 
-    It is not told how many rows are positive, and it can go astray: where one side runs out of
-    candidates, one class may swallow the other. Fitting warns when more than half of the rounds
-    were one-sided; compare with `TransductiveSVC`.
+    It needs no fraction of positives, but it can collapse: if one side runs out of candidates, one
+    class may absorb the other. `fit` warns if more than half of the rounds were one-sided; compare
+    with `TransductiveSVC`.
 
     Parameters
     ----------
     C : float, default=1.0
         The penalty of a labeled row on the wrong side of its margin.
     C_unlabeled : float, default=None
-        The same for rows labeled on the way. None: C. A small one wrecks the method.
+        Penalty for a row labeled during the fit. None: C. The method fails with a small value.
     one_sided : {"single", "pair"}, default="single"
-        What to label when all candidates are on one side of the boundary: the surest of them, as in
-        the paper, or the highest and the lowest, which collapses less often on small sets.
+        What to label if all candidates are on one side of the boundary: the most confident one, as
+        in the paper, or the highest and the lowest, which collapses less often on small data.
     pairs_per_round : "auto" or int, default=1
-        How many pairs are labeled before training again: 1 as in the paper; "auto" is one for every
-        50 candidates, several times faster on large sets.
+        Number of pairs to label before training again: 1 as in the paper; "auto" is one for every
+        50 candidates, several times faster on large data.
     grow_from : float, default=None
-        The share of C_unlabeled at which labeled rows begin; it doubles with every twentieth of the
-        unlabeled rows that is labeled, up to 1. None: 1, as in the paper. On 1,500 and 2,000
-        Reuters documents 0.03 about halved the collapses.
+        Share of C_unlabeled to begin with; it doubles with every twentieth of the unlabeled rows
+        that is labeled, up to 1. None: 1, as in the paper. On 1,500 and 2,000 Reuters documents
+        0.03 halved the number of collapses.
     max_resets : int, default=5
-        How often a row may be reset before it is left alone.
+        How often a row may be reset to unlabeled.
     max_rounds : int, default=None
-        Most rounds. None: four times the number of unlabeled rows, and ten.
+        Maximum number of rounds. None: ten more than four times the number of unlabeled rows.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        The loss of rows inside the margin. The squared hinge needs ``kernel="linear"``.
+        Loss function. The squared hinge needs ``kernel="linear"``.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         As in :class:`sklearn.svm.SVC`; a callable returns the kernel between two matrices of rows.
     degree : float, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        As in :class:`sklearn.svm.SVC`; for "scale" the variance counts rows by their weights.
+        As in :class:`sklearn.svm.SVC`; the variance in "scale" is weighted by `sample_weight`.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        Costs of errors, which multiply C: of each class, or of [true class, predicted class].
+        Costs of errors, which multiply C: {class: cost}, or a matrix of [true class, predicted
+        class].
     class_weight : dict or "balanced", default=None
         Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        Class against rest, or pairs. "auto": pairs, unless all binary problems have unlabeled rows.
+        One-vs-rest or one-vs-one. "auto" is "ovo" for `SupervisedSVC`, `SVCCV`, `SelfTrainingSVC`
+        and `ClusterSVC`, "ovr" for the others.
     unlabeled : int, float, str or None, default=-1
-        The marker of rows without a label in y. Missing values and empty strings always mark them.
+        Value of y that marks unlabeled rows. Missing values and empty strings always mark them too.
     solver : {"auto", "dual", "primal"}, default="auto"
         The form of linear SVMs: "primal", for many rows, gives `coef_` and no support vectors.
     tol : float, default=1e-3
-        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
+        Tolerance of the stopping criterion (`gap_`). Below 1e-5, kernels are computed in float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds; the best model so far is then kept. None: no limit.
+        Time limit in seconds, after which the best model so far is kept. None: no limit.
     cache_size : float, default=None
-        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
+        Size of the kernel cache in MB. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        "cuda", "cuda:1" need an NVIDIA GPU and ``semisvm[gpu]``; "auto": where the rows are many.
+        "cuda" or "cuda:1" needs an NVIDIA GPU and ``semisvm[gpu]``; "auto" uses it for many rows.
     verbose : bool, default=False
         Print progress.
 
@@ -113,29 +115,29 @@ class ProgressiveSVC(BaseSVC):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
-        Training rows with a nonzero coefficient: indices, numbers by class, and the rows.
+        Support vectors: their indices, their number per class, and the rows themselves.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
+        Dual coefficients, intercepts and (linear kernel) feature weights of the binary problems.
     gap_ : ndarray of shape (n_problems,)
-        The largest violation of optimality; in the primal form the relative duality gap.
+        The largest violation of optimality conditions; in primal form the relative duality gap.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
+        Label of each training row, and the round that assigned it: 0 if in y, -1 if predicted.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
         One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names where X has names.
+        Number of features, and their names if X has feature names.
 
     See Also
     --------
-    TransductiveSVC : Keeps a given fraction of positives, and does not collapse.
-    SelfTrainingSVC : Labels all rows in every round.
+    TransductiveSVC : Keeps a given fraction of positives and does not collapse.
+    SelfTrainingSVC : Labels all unlabeled rows in every round.
 
     Notes
     -----
     `history_` has one record per round: how many ``candidates`` there were, how many rows were
     ``labeled`` and ``reset``, and whether the round was ``one_sided``; the last record of a binary
-    problem has the totals. `termination_condition_` is "margin_empty" as it should be, or "cycle",
-    "max_rounds", or a reason of the solver's.
+    problem has the totals. `termination_condition_` is "margin_empty" if all went well, else
+    "cycle", "max_rounds", or a reason of the solver.
 
     References
     ----------

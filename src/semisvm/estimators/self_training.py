@@ -12,8 +12,8 @@ trained on that one labeling, as in the paper: solved apart, two binary problems
 same row. Each training starts from the solution before it, and the scores of all rows come with the
 solution, so that relabeling computes no kernel value. The user's labels are never overwritten.
 
-The sequence of labelings need not settle: it has no objective that falls. It is ended when a
-labeling comes back.
+The labelings need not converge, because no objective decreases. The fit ends when a labeling comes
+back.
 """
 
 from numbers import Integral, Real
@@ -34,52 +34,54 @@ from semisvm.sklearn_private import Interval
 
 
 class SelfTrainingSVC(BaseSVC):
-    """Support vector classifier that is retrained on its own predictions until they stay the same.
+    """Support vector classifier that is retrained on its own predictions until they stop changing.
 
-    Self-training, Algorithm 1 of [1]_. On the paper's designs it gains about a point over the
-    supervised SVM where classes are Gaussian clusters, and loses a point or two elsewhere; where
-    the first classifier is poor it reinforces its mistakes. `ClusterSVC` and `MixtureClassifier`
-    gain more where it gains.
+    Self-training, Algorithm 1 of [1]_. On the paper's designs it is about one percentage point
+    better than the supervised SVM if the classes are Gaussian clusters, and one or two points worse
+    otherwise: where the first classifier is poor, self-training reinforces its mistakes.
+    `ClusterSVC` and `MixtureClassifier` gain more on the same data.
 
     Parameters
     ----------
     C : float, default=1.0
-        The penalty of a row on the wrong side of its margin, with its own or a guessed label. A
-        `sample_weight` below 1 on unlabeled rows makes guesses count for less.
+        Penalty for a row on the wrong side of its margin, with its own or a guessed label. A
+        `sample_weight` below 1 on unlabeled rows gives the guesses less weight.
     delta : float, default=0.0
-        Stop once at most this share of the unlabeled rows changed its label in a round.
+        Stop once at most this share of the unlabeled rows change their label in a round.
     max_rounds : int, default=50
-        Most trainings after the first. Nearly all fits settle in fewer than ten.
+        Maximum number of trainings after the first. Nearly all fits converge in fewer than ten.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        The loss of rows inside the margin. The squared hinge needs ``kernel="linear"``.
+        Loss function. The squared hinge needs ``kernel="linear"``.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         As in :class:`sklearn.svm.SVC`; a callable returns the kernel between two matrices of rows.
     degree : float, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        As in :class:`sklearn.svm.SVC`; for "scale" the variance counts rows by their weights.
+        As in :class:`sklearn.svm.SVC`; the variance in "scale" is weighted by `sample_weight`.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        Costs of errors, which multiply C: of each class, or of [true class, predicted class].
+        Costs of errors, which multiply C: {class: cost}, or a matrix of [true class, predicted
+        class].
     class_weight : dict or "balanced", default=None
         Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        Class against rest, or pairs. "auto": pairs, unless all binary problems have unlabeled rows.
+        One-vs-rest or one-vs-one. "auto" is "ovo" for `SupervisedSVC`, `SVCCV`, `SelfTrainingSVC`
+        and `ClusterSVC`, "ovr" for the others.
     unlabeled : int, float, str or None, default=-1
-        The marker of rows without a label in y. Missing values and empty strings always mark them.
+        Value of y that marks unlabeled rows. Missing values and empty strings always mark them too.
     solver : {"auto", "dual", "primal"}, default="auto"
         The form of linear SVMs: "primal", for many rows, gives `coef_` and no support vectors.
     tol : float, default=1e-3
-        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
+        Tolerance of the stopping criterion (`gap_`). Below 1e-5, kernels are computed in float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds; the best model so far is then kept. None: no limit.
+        Time limit in seconds, after which the best model so far is kept. None: no limit.
     cache_size : float, default=None
-        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
+        Size of the kernel cache in MB. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        "cuda", "cuda:1" need an NVIDIA GPU and ``semisvm[gpu]``; "auto": where the rows are many.
+        "cuda" or "cuda:1" needs an NVIDIA GPU and ``semisvm[gpu]``; "auto" uses it for many rows.
     verbose : bool, default=False
         Print progress.
 
@@ -88,31 +90,31 @@ class SelfTrainingSVC(BaseSVC):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
-        Training rows with a nonzero coefficient: indices, numbers by class, and the rows.
+        Support vectors: their indices, their number per class, and the rows themselves.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
+        Dual coefficients, intercepts and (linear kernel) feature weights of the binary problems.
     gap_ : ndarray of shape (n_problems,)
-        The largest violation of optimality; in the primal form the relative duality gap.
+        The largest violation of optimality conditions; in primal form the relative duality gap.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
+        Label of each training row, and the round that assigned it: 0 if in y, -1 if predicted.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
         One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names where X has names.
+        Number of features, and their names if X has feature names.
 
     See Also
     --------
-    sklearn.semi_supervised.SelfTrainingClassifier : Self-training around any classifier, the surest
-        rows first.
+    sklearn.semi_supervised.SelfTrainingClassifier : Self-training with any classifier, the most
+        confident predictions first.
     ClusterSVC : Labels the unlabeled rows by their clusters instead.
-    SupervisedSVC : The first of its trainings.
+    SupervisedSVC : The first training alone.
 
     Notes
     -----
     `history_` has one record per training, numbered from 1: how many labels it changed
     (``n_changed``) and the sum of the objectives of its binary problems. `termination_condition_`
-    is "converged" where the labels stay as they are, "cycle" where an earlier labeling came back,
-    "max_rounds", or what ended the solver.
+    is "converged" if the labels stopped changing, "cycle" if an earlier labeling came back,
+    "max_rounds", or the reason why the solver ended.
 
     References
     ----------

@@ -209,7 +209,7 @@ def read_streamed(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[R
     if is_dask(X):
         return read_dask(X, y, sample_weight, unlabeled)
     if sample_weight is not None:
-        raise ValueError("Rows in files bring their weights: leave sample_weight out.")
+        raise ValueError("Rows in files have weights of their own: leave sample_weight out.")
     rows: Rows = X
     if y is None and rows.classes is None:
         raise ValueError(
@@ -227,7 +227,7 @@ def read_streamed(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[R
         elif isinstance(rows, MemoryRows):
             rows = MemoryRows(rows.X, codes, rows.weight)
         else:
-            raise ValueError(f"{type(rows).__name__} bring their class codes: leave y out.")
+            raise ValueError(f"{type(rows).__name__} has class codes of its own: leave y out.")
     if isinstance(rows, FileRows | MemoryRows):
         check_codes(rows.codes, rows.weight, len(classes))
     return rows, Labels(classes, np.arange(len(classes)))

@@ -1,4 +1,4 @@
-"""SSVM and CS-SVM of the papers: the support vector classifier of the labeled rows alone.
+"""SSVM and CS-SVM of the papers: the support vector classifier trained on the labeled rows only.
 
     minimize  1/2 |w|^2 + C sum_i weight_i max(0, 1 - y_i f(x_i))      f(x) = <w, x> + bias
 
@@ -51,59 +51,64 @@ FOLDS_OF_PROBABILITIES = 5  # as many fits more; LIBSVM makes as many
 
 
 class SupervisedSVC(GuardedMixin, BaseSVC):
-    """Support vector classifier of the labeled rows; unlabeled rows are allowed, and not used.
+    """Support vector classifier trained on the labeled rows; unlabeled rows are ignored.
 
     The papers call it SSVM, and CS-SVM when the classes have costs.
 
     Parameters
     ----------
     C : float, default=1.0
-        The penalty of a row on the wrong side of its margin. ``inf`` is solved as 1e10.
+        Penalty for a row on the wrong side of its margin. ``inf`` is solved as 1e10.
     guard : bool, default=False
-        Where `costs` are given, predict one class for every row if that is expected to cost less
-        than the SVM, by labeled rows left out of as many fits, 20 at most (see `guard_`).
+        Whether to predict the same class for every row if that is expected to cost less than the
+        SVM. Needs `costs`. The costs are estimated by leave-one-out, or by 20 folds where there are
+        more labels (see `guard_`).
     probability : bool, default=False
-        Have `predict_proba`: Platt's sigmoids of the scores of labeled rows left out of five more
-        fits. Near the boundary the most probable class need not be the one that is predicted.
+        Whether to provide `predict_proba`, by Platt scaling of five-fold cross-validated scores,
+        which takes five more fits. Near the boundary the most probable class may differ from the
+        one that is predicted.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         What `decision_function` returns with more than two classes: one score per class, or, with
-        ``multi_class="ovo"``, per pair, above 0 for its first, as in :class:`sklearn.svm.SVC`.
+        ``multi_class="ovo"``, one per pair of classes, positive for the first of the pair, as in
+        :class:`sklearn.svm.SVC`.
     break_ties : bool, default=True
-        Of classes with as many votes of pairs, the one with the higher scores wins; if False, the
-        first, as by default in :class:`sklearn.svm.SVC`.
+        With pairs of classes, whether ties between votes are broken by the scores. If False, the
+        first of the tied classes is predicted, the default of :class:`sklearn.svm.SVC`.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        The loss of rows inside the margin. The squared hinge needs ``kernel="linear"``.
+        Loss function. The squared hinge needs ``kernel="linear"``.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         As in :class:`sklearn.svm.SVC`; a callable returns the kernel between two matrices of rows.
     degree : float, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        As in :class:`sklearn.svm.SVC`; for "scale" the variance counts rows by their weights.
+        As in :class:`sklearn.svm.SVC`; the variance in "scale" is weighted by `sample_weight`.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        Costs of errors. A dictionary names every class and multiplies C for its rows. In a matrix,
-        rows are true and columns predicted classes, in the order of `classes_`. With more than two
-        classes it makes the SVM one-sided regression [2]_, whatever `multi_class`:
-        `decision_function` is then minus the estimated cost of each class.
+        Costs of errors. A dictionary has one cost for every class, which multiplies C for its rows.
+        A matrix has one row per true class and one column per predicted class, in the order of
+        `classes_`. With more than two classes a matrix trains a one-sided regression [2]_ instead,
+        for any `multi_class`: `decision_function` then returns minus the estimated cost of each
+        class.
     class_weight : dict or "balanced", default=None
         Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        Class against rest, or pairs. "auto": pairs, unless all binary problems have unlabeled rows.
+        One-vs-rest or one-vs-one. "auto" is "ovo" for `SupervisedSVC`, `SVCCV`, `SelfTrainingSVC`
+        and `ClusterSVC`, "ovr" for the others.
     unlabeled : int, float, str or None, default=-1
-        The marker of rows without a label in y. Missing values and empty strings always mark them.
+        Value of y that marks unlabeled rows. Missing values and empty strings always mark them too.
     solver : {"auto", "dual", "primal"}, default="auto"
         The form of linear SVMs: "primal", for many rows, gives `coef_` and no support vectors.
     tol : float, default=1e-3
-        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
+        Tolerance of the stopping criterion (`gap_`). Below 1e-5, kernels are computed in float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds; the best model so far is then kept. None: no limit.
+        Time limit in seconds, after which the best model so far is kept. None: no limit.
     cache_size : float, default=None
-        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
+        Size of the kernel cache in MB. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        "cuda", "cuda:1" need an NVIDIA GPU and ``semisvm[gpu]``; "auto": where the rows are many.
+        "cuda" or "cuda:1" needs an NVIDIA GPU and ``semisvm[gpu]``; "auto" uses it for many rows.
     verbose : bool, default=False
         Print progress.
 
@@ -112,26 +117,27 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
-        Training rows with a nonzero coefficient: indices, numbers by class, and the rows.
+        Support vectors: their indices, their number per class, and the rows themselves.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
+        Dual coefficients, intercepts and (linear kernel) feature weights of the binary problems.
     gap_ : ndarray of shape (n_problems,)
-        The largest violation of optimality; in the primal form the relative duality gap.
+        The largest violation of optimality conditions; in primal form the relative duality gap.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
+        Label of each training row, and the round that assigned it: 0 if in y, -1 if predicted.
     guard_ : dict or None
-        What the guard compared and chose: the expected cost per row of the SVM (``own_cost``), of
-        its best cut (``best_cut_cost``) and of each constant (``constant_costs``), the ``constant``
-        chosen or None, and the ``reason``. None without a guard. A constant leaves the ranking of
-        `decision_function` as it is, with all rows on one side of 0.
+        The decision of the guard: the expected cost per row of the SVM (``own_cost``), of the SVM
+        with its best threshold (``best_cut_cost``) and of each constant prediction
+        (``constant_costs``), the class that is always predicted or None (``constant``), and the
+        ``reason``. None without a guard. With a constant, `decision_function` ranks the rows as
+        before, with all of them on one side of 0.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
         One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names where X has names.
+        Number of features, and their names if X has feature names.
 
     See Also
     --------
-    PreferenceSVC : Keeps a minimum precision or recall.
+    PreferenceSVC : Chooses a threshold for a minimum precision or recall.
     TransductiveSVC : Uses the unlabeled rows.
     sklearn.svm.SVC : The same SVM without unlabeled rows and costs.
 

@@ -1,4 +1,4 @@
-"""The support vector classifier that chooses C and gamma itself, by cross-validation.
+"""A support vector classifier that chooses C and gamma by cross-validation.
 
 `grid` has the search; here are the grid, the folds, the score of a cell, the choice and the fit on
 all labels.
@@ -45,39 +45,39 @@ SHARE_OF_TIME = 0.8  # of a time limit, for the search; the rest is for the fit 
 
 
 class SVCCV(SupervisedSVC):
-    """Support vector classifier of the labeled rows that chooses C and gamma by cross-validation.
+    """Support vector classifier that chooses C and gamma by cross-validation on the labeled rows.
 
-    It does what ``GridSearchCV(SupervisedSVC(), {"C": Cs, "gamma": gammas})`` does, and gives the
-    same scores, in a fraction of the time: kernels are computed once for each gamma and shared by
-    all folds and values of C, solves start from their neighbors, and held-out rows are scored for
-    free. Unlabeled rows are allowed, and not used.
+    It gives the same scores as ``GridSearchCV(SupervisedSVC(), {"C": Cs, "gamma": gammas})`` in a
+    fraction of the time: the kernel is computed once for each gamma and shared by all folds and
+    values of C, each fit starts from a similar one, and scoring the held-out rows needs no further
+    kernel values. Unlabeled rows are ignored.
 
     Parameters
     ----------
     Cs : int or array-like of shape (n_Cs,), default=10
-        The values of C to try, or how many to space evenly on a logarithmic scale from 0.01 to
+        The values of C to try, or their number, evenly spaced on a logarithmic scale from 0.01 to
         1000.
     gammas : array-like of shape (n_gammas,), default=None
-        The values of gamma to try: numbers, "scale" or "auto". None: 1/64 to 16 times "scale", in
-        steps of 4. Kernels without gamma have one value, None.
+        The values of gamma to try: numbers, "scale" or "auto". None: 1/64 to 16 times "scale", each
+        4 times the one before. Kernels without gamma have the single value None.
     cv : int, splitter or iterable of (train, test), default=None
-        The folds. An int is the number of folds that are stratified by class; None is 5, fewer
-        where a class has fewer labels. A splitter is given the labeled rows alone; an iterable
-        holds indices of rows of X, of which the unlabeled ones are left out.
+        Cross-validation strategy. An int is the number of stratified folds; None is 5, or fewer if
+        a class has fewer labels. A splitter is called with the labeled rows only; an iterable
+        yields indices of rows of X, of which the unlabeled ones are ignored.
     scoring : str or callable, default=None
-        What a cell is judged by on held-out rows: the name of a scikit-learn scorer or a function
-        scorer(estimator, X, y). None: minus the mean cost where costs are given, else
-        "balanced_accuracy", which a rare class counts in as much as a frequent one.
+        Metric on the held-out rows: the name of a scikit-learn scorer, or a callable
+        scorer(estimator, X, y). None: minus the mean cost if there are costs, else
+        "balanced_accuracy", in which rare and frequent classes count the same.
     refit : bool, default=True
-        Whether to fit on all labels with the C and gamma that were chosen. Without it there is
-        nothing to predict with.
+        Whether to fit on all labels with the chosen C and gamma. If False, the estimator can't
+        predict.
     probability : bool, default=False
-        Whether there is `predict_proba`: sigmoids fitted to the held-out scores of the cell that
-        was chosen, without any further fit.
+        Whether to provide `predict_proba`, by sigmoids fitted to the held-out scores of the chosen
+        C and gamma. It takes no further fits.
     guard : bool, default=False
         As in `SupervisedSVC`.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        The loss of rows inside the margin. The squared hinge needs ``kernel="linear"``.
+        Loss function. The squared hinge needs ``kernel="linear"``.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         As in :class:`sklearn.svm.SVC`; a callable returns the kernel between two matrices of rows.
     degree : float, default=3
@@ -85,73 +85,74 @@ class SVCCV(SupervisedSVC):
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        What errors cost, as in `SupervisedSVC`.
+        Costs of errors, as in `SupervisedSVC`.
     class_weight : dict or "balanced", default=None
         Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        Class against rest, or pairs. "auto": pairs, unless all binary problems have unlabeled rows.
+        One-vs-rest or one-vs-one. "auto" is "ovo" for `SupervisedSVC`, `SVCCV`, `SelfTrainingSVC`
+        and `ClusterSVC`, "ovr" for the others.
     unlabeled : int, float, str or None, default=-1
-        The marker of rows without a label in y. Missing values and empty strings always mark them.
+        Value of y that marks unlabeled rows. Missing values and empty strings always mark them too.
     solver : {"auto", "dual", "primal"}, default="auto"
         The form of linear SVMs: "primal", for many rows, gives `coef_` and no support vectors.
     tol : float, default=1e-3
-        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
+        Tolerance of the stopping criterion (`gap_`). Below 1e-5, kernels are computed in float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Most seconds for the fit, four fifths of them for the search, which then keeps the best of
-        the cells that are complete. None: no limit.
+        Time limit in seconds, four fifths of it for the search, which then takes the best complete
+        cell. None: no limit.
     cache_size : float, default=None
-        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
+        Size of the kernel cache in MB. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        "cuda", "cuda:1" need an NVIDIA GPU and ``semisvm[gpu]``; "auto": where the rows are many.
+        "cuda" or "cuda:1" needs an NVIDIA GPU and ``semisvm[gpu]``; "auto" uses it for many rows.
     verbose : bool, default=False
         Print progress.
 
     Attributes
     ----------
     C_, gamma_, best_score_ : float, float or str or None, float
-        The cell that was chosen, the first of those with the best mean score over the folds, and
+        The chosen C and gamma, with the best mean score over the folds (the first of equals), and
         this score.
     Cs_, gammas_ : ndarray of shape (n_Cs,), list
         The values that were tried.
     scores_ : ndarray of shape (n_Cs, n_gammas, n_folds)
-        The score of each cell in each fold; NaN where the search ended before.
+        The score of each cell (C and gamma) in each fold; NaN if the search ended before it.
     cv_results_ : dict of ndarrays
-        The same as `GridSearchCV` has it: ``params``, ``mean_test_score``, ``rank_test_score``,
-        ``split0_test_score`` and so on.
+        The scores in the format of `GridSearchCV`: ``params``, ``mean_test_score``,
+        ``rank_test_score``, ``split0_test_score`` and so on.
     n_splits_ : int
         The number of folds.
     out_of_fold_scores_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        What the cell that was chosen says of each labeled row in the fold that holds it out, in the
-        form of `decision_function`; NaN for rows that no fold holds out. Of rows in several folds,
-        the last one counts.
+        Scores of the labeled rows, with the chosen C and gamma, from the fold that holds the row
+        out (the last one, if several do), in the form of `decision_function`; NaN for rows that no
+        fold holds out.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
-        Training rows with a nonzero coefficient: indices, numbers by class, and the rows.
+        Support vectors: their indices, their number per class, and the rows themselves.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
+        Dual coefficients, intercepts and (linear kernel) feature weights of the binary problems.
     gap_ : ndarray of shape (n_problems,)
-        The largest violation of optimality; in the primal form the relative duality gap.
+        The largest violation of optimality conditions; in primal form the relative duality gap.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
+        Label of each training row, and the round that assigned it: 0 if in y, -1 if predicted.
     guard_ : dict or None
         As in `SupervisedSVC`.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
         One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names where X has names.
+        Number of features, and their names if X has feature names.
 
     See Also
     --------
-    SupervisedSVC : The same with a C and a gamma that are given.
-    sklearn.model_selection.GridSearchCV : Tunes any estimator, one fit for each cell and fold.
+    SupervisedSVC : The same classifier with given C and gamma.
+    sklearn.model_selection.GridSearchCV : Tunes any estimator, with one fit per candidate and fold.
 
     Notes
     -----
-    gamma="scale" is computed once, on all labeled rows; `GridSearchCV` would compute it in each
-    fold on the rows that train.
+    gamma="scale" is computed once, on all labeled rows; `GridSearchCV` computes it on the training
+    rows of each fold.
 
     Examples
     --------
@@ -220,12 +221,12 @@ class SVCCV(SupervisedSVC):
 
     @property
     def C(self) -> float:  # type: ignore[override]
-        """The C that was chosen, which the fit on all labels uses."""
+        """The chosen C, which the fit on all labels uses."""
         return self.C_
 
     @property
     def gamma(self) -> Any:  # type: ignore[override]
-        """The gamma that was chosen; "scale" before that."""
+        """The chosen gamma; "scale" before the fit."""
         return "scale" if getattr(self, "gamma_", None) is None else self.gamma_
 
     @with_limited_threads
@@ -241,12 +242,12 @@ class SVCCV(SupervisedSVC):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label (tools: :doc:`/scikit-learn`).
+            The labels; `unlabeled` marks rows without one (see also :doc:`/scikit-learn`).
         sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row counts for, in training (it multiplies C) and in the scores,
-            where the scorer takes weights. A row of weight 0 is left out.
+            How many rows each row counts as, in training (it multiplies C) and in the scores, if
+            the scorer takes weights. Rows of weight 0 are left out.
         sample_cost : array-like of shape (n_samples, ...), default=None
-            What errors on each row cost, in place of `costs`; see `SupervisedSVC.fit`.
+            Costs of errors on each row, instead of `costs`; see `SupervisedSVC.fit`.
         groups : array-like of shape (n_samples,), default=None
             The group of each row, for a `cv` that keeps groups together.
 

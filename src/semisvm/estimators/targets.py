@@ -48,14 +48,13 @@ TARGET_CONSTRAINTS: dict[str, Any] = {
     "min_recall": [Interval(Real, 0, 1, closed="right"), dict, None],
     "confidence": CONFIDENCE_CONSTRAINT,
 }
-# Labels of each class, without those of the certificate: one trains while the other is scored.
+# Labels of each class, without those of the certificate: one is used for training while the other
+# is scored.
 FEWEST_LABELS = 2
-REFUSED_CERTIFICATE = (
-    "No certificate is given, and the labels that were kept for it have no part in the model."
-)
+REFUSED_CERTIFICATE = "No certificate is given, and the labels held out for it are not used."
 SAY_SO = (
-    "`random_sample` of fit, a mask, says which labels are a random sample: others train and"
-    " measure nothing, and a mask is taken at its word."
+    "To say which labels are a random sample, pass a mask as `random_sample` to fit: other labels"
+    " are then used for training only. The mask is not checked."
 )
 
 
@@ -119,7 +118,7 @@ def draw_certificate_rows(
     rows = np.flatnonzero(labels.is_labeled)
     refuse_rare(
         labels,
-        "A certificate takes labels that do not train, so each class needs at least two, and class"
+        "A certificate needs labels held out from training, so each class needs at least two; class"
         " {name} has {number}: label more rows of it, or leave confidence at None.",
     )
     order = random.permutation(len(rows))

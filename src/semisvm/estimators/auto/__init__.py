@@ -1,5 +1,5 @@
-"""The classifier that looks for the kind of structure that helps: kernels of all rows, and one
-average of machines.
+"""`AutoSVC`: a weighted average of classifiers on kernels that are made from all rows, labeled or
+not.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ from semisvm.sklearn_private import (
 )
 
 __all__ = ["AutoSVC", "UnlabeledKernel"]
-CLOSE_ENOUGH = 1e-6  # how far the objective of the weights may be from its minimum
+CLOSE_ENOUGH = 1e-6  # largest gap to the optimum at which the weights count as found
 
 
 class AutoSVC(
     OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEstimator
 ):
-    """Classifier for few labels and many unlabeled rows, with nothing to tune.
+    """Classifier for few labels and many unlabeled rows that needs no tuning.
 
     Unlabeled rows can help in several ways: classes may be clusters, may lie along curved surfaces,
     or may differ in the directions in which all rows vary most. For each of these there are kernels
     that are made from all rows. A least-squares SVM is trained on each kernel, and their scores are
-    averaged with the weights that do best on labels left out (`weights_`).
+    averaged with the weights that minimize the leave-one-out error (`weights_`).
 
     X may be an array, a table, or texts. The columns of a table are encoded, and forests join the
     average; texts are represented by words, characters and main topics. An array is treated as a
@@ -65,76 +65,75 @@ class AutoSVC(
     Parameters
     ----------
     n_neighbors : tuple of int, default=(3, 15)
-        How many nearest rows each row is linked to; one graph for each number.
+        Numbers of nearest neighbors that each row is linked to; one graph for each number.
     ridge : float, default=0.1
         The ridge of the SVMs, as a multiple of the mean of the kernel's diagonal. A larger ridge
         gives smoother scores.
     prior_strength : float, default=0.5
-        How strongly the weights are pulled toward the ones that the rows suggest without labels.
-        The pull is worth about this many labels; families of texts are pulled eight times as
-        strongly, to equal weights.
+        Strength of the prior weights, which depend on the structure of the rows and not on the
+        labels: they count as much as about so many labels. For families of texts they are equal and
+        eight times as strong.
     safe : bool, default=True
-        Compare the rows with random ones that have no structure, leave out the kernels whose
-        structure the rows do not have, and favor graphs where rows are much nearer to each other
-        than random ones (`structure_`). Where nothing is found this leaves an ordinary SVM of the
-        labeled rows. False: ten kernels (nine with the cosine metric), all alike before the labels
-        are looked at.
+        Whether to compare the rows with random rows that have no structure, leave out kernels for
+        structure that is not found, and give more prior weight to graphs if the rows are much
+        closer to each other than random rows (`structure_`). If no structure is found, an ordinary
+        SVM of the labeled rows remains. False: all ten kernels (nine with the cosine metric), with
+        equal prior weights.
     metric : {"auto", "euclidean", "cosine"}, default="auto"
-        How rows are compared. "cosine" scales rows to length 1; "auto" is "cosine" for sparse
-        matrices and "euclidean" for dense ones.
+        Metric between rows. "cosine" scales rows to length 1; "auto" is "cosine" for sparse
+        matrices and "euclidean" for dense arrays.
     columns : {"auto", "points", "table"} or dict, default="auto"
-        What X is. "auto": a DataFrame is a table, and so is an array with missing values or whose
-        columns look like those of one (their scales differ, or they have few values or long
-        tails); other arrays and sparse matrices are taken as they are, as with "points"; one string
-        per row is text. A dictionary names the columns of a table by kind, for example
-        ``{"number": ["age"], "date": ["born"], "category": ["city"], "text": ["note"]}``; other
-        columns are ignored. Otherwise each column is taken for what it looks like, as `semisvm fit`
-        does: columns that say nothing about new rows (identifiers, constants) are left out. Cells
-        may be missing.
+        How to treat X. "table": as columns to encode; "points": as an array of numbers, used as it
+        is. "auto": a DataFrame is a table, and so is an array with missing values or with columns
+        like those of a table (of different scales, with few values or with long tails); other
+        arrays and sparse matrices are used as they are; one string per row is text. A dictionary
+        gives the kinds of a table's columns, for example ``{"number": ["age"], "date": ["born"],
+        "category": ["city"], "text": ["note"]}``; other columns are ignored. Otherwise the kind of
+        each column is inferred as in `semisvm fit`: columns that say nothing about new rows
+        (identifiers, constants) are left out. Cells may be missing.
     max_rows : int, default=3000
-        Most rows that kernels are made from: the labeled ones and a random sample of the others.
-        The rest are predicted like new rows. At most half of them are labeled; where there are more
-        labels, a sample of those is learned from, with a warning. Memory and time grow with the
-        square and the cube of it. The kernels of a table's columns are made from a third of it, or
-        from twice the labeled rows where that is more, unless graphs carry most of their weight.
+        Maximum number of rows that kernels are made from: the labeled rows and a random sample of
+        the others. The rest are predicted like new rows. At most half of the rows used are labeled;
+        if there are more labels, a sample of them is used, with a warning. Memory grows with the
+        square and time with the cube of this number. Kernels of table columns use a third of it, or
+        twice the number of labeled rows if that is more, unless graphs have most of their weight.
     members : list of (name, classifier) or (name, classifier, weight), default=None
-        Classifiers with `fit` and `predict_proba` that join the average, for example gradient
-        boosting, or a pre-trained model. They are fitted on the labeled rows as they were given,
-        five folds of labels left out one after the other; one in
-        :class:`sklearn.frozen.FrozenEstimator` is used as it is. The weight is that of the member
-        before labels are looked at; each built-in family has 1, which is the default.
+        Classifiers with `fit` and `predict_proba` to include in the average, for example gradient
+        boosting or a pre-trained model. They are fitted on the labeled rows of X as given, with
+        five-fold cross-validation; one in a :class:`sklearn.frozen.FrozenEstimator` is not
+        refitted. The weight is the prior weight of the member, by default 1, as for each built-in
+        family.
     min_precision, min_recall : float or dict {class: float}, default=None
-        The precision and recall to keep: those of the second of two classes, or of each of several
-        against the rest. The threshold is chosen on scores that have not seen the labels of their
-        rows. None: see `threshold`.
+        Minimum precision and recall: of the second class if there are two, else of each class
+        against the rest. The threshold is chosen on out-of-fold scores. None: see `threshold`.
     confidence : float, default=None
-        Ask for a certificate: half of the labels are kept out of the fit, and prove the threshold.
-        With 0.9 the target holds with probability 90 percent over their draw. None: no certificate.
+        Certify each target on half of the labels, which are held out from the fit: with 0.9 it
+        holds with probability 90% over the random draw of these labels. None: no certificate.
     threshold : {"share", "f1", "labeled_f1", "score"}, default="share"
-        Which rows are of the second of two classes, where there is no target.
-        "share": as many of the unlabeled rows as are expected to be, by a sigmoid of scores that
-        have not seen the labels of their rows, or the share of the labels where these scores do not
-        rise with the class. "f1": more of them, for a high F1 of a rare class.
-        "labeled_f1": the best F1 on the labeled rows, as `semisvm fit` has it. "score":
-        those with a score above 0. With costs or class weights, with fewer than 50 unlabeled rows
-        or two labels of each class, and where that gives the expected share as far as so many
-        labels tell, scores above 0 count; of several classes the largest does.
+        How to choose the threshold for the second of two classes if there is no target. "share":
+        accept as many unlabeled rows as are expected to be of the class, by a sigmoid of
+        out-of-fold scores, or the share among the labels if these scores do not rise with the
+        class. "f1": accept more, for a high F1 of a rare class. "labeled_f1": the best F1 on the
+        labeled rows, as in `semisvm fit`. "score": accept scores above 0. Costs and class weights
+        set the threshold to 0. So do "share" and "f1" with fewer than 50 unlabeled rows or two
+        labels of a class, and "share" if 0 gives the expected share within the accuracy that the
+        labels allow. With more than two classes the largest score wins.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        What errors cost. A dictionary multiplies C for the rows of each class; every class must be
-        named. In a matrix, rows are true and columns predicted classes, in the order of `classes_`,
-        with zeros on the diagonal. Only their ratios matter. A matrix between more than two classes
-        is accepted only where each line holds one cost.
+        Costs of errors. A dictionary has one cost for every class, which multiplies the loss of its
+        rows. A matrix has one row per true class and one column per predicted class, in the order
+        of `classes_`, with zeros on the diagonal. Only the ratios matter. With more than two
+        classes, the costs of a true class must all be equal.
     class_weight : dict or "balanced", default=None
         Multiplies the loss of the rows of each class, as in scikit-learn.
     unlabeled : int, float, str or None, default=-1
-        The marker of rows without a label in y. Missing values and empty strings always mark them.
+        Value of y that marks unlabeled rows. Missing values and empty strings always mark them too.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where eigenvectors are found. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip install
-        'semisvm[gpu]'``; "auto" uses it where the CPU would take longer than starting it. Results
-        are the same except for rounding.
+        Where to compute eigenvectors. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip install
+        'semisvm[gpu]'``; "auto" uses it for large problems. Results are the same except for
+        rounding.
     random_state : int, RandomState instance or None, default=None
-        Makes the choice of rows repeatable where there are more than `max_rows`. Trees have a fixed
-        seed.
+        Seed of the sample of rows if there are more than `max_rows`. Pass an int for reproducible
+        results. Trees have a fixed seed.
     verbose : bool, default=False
         Print progress.
 
@@ -143,72 +142,70 @@ class AutoSVC(
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     weights_ : dict of {str: float}
-        The weight of each kernel in the average; 0 for those that were left out. "rbf" (or
-        "cosine") and "linear" are ordinary kernels, "strong ridge" and "weak ridge" with more and
-        less smoothing; "components" and "component rbf" are made from the main directions of all
-        rows; "graph 3 ..." from a graph of 3 neighbors: "smooth" uses all functions on it, "first
-        m" the m smoothest. Where there are several families, the name of the family comes first.
+        The weight of each kernel in the average; 0 if it was left out. "rbf" (or "cosine") and
+        "linear" are ordinary kernels, with "strong ridge" and "weak ridge" for more and less
+        smoothing; "components" and "component rbf" are made from the principal directions of all
+        rows; "graph 3 ..." from the graph of 3 neighbors: "smooth" from all of its eigenfunctions,
+        "first m" from the m smoothest. If there are several families, names begin with the family.
     families_ : dict of {str: float}
-        The weight of each family: one for points; for a table the kernels of its standardized
-        columns, those of its columns mapped to a normal distribution by ranks, trees grown without
-        labels, a random forest, extra trees and logistic regression;
-        for texts, and each text column, the kernels of words, those of characters, latent
-        semantics and naive Bayes.
+        The weight of each family. An array has one family. A table has kernels of its standardized
+        columns, kernels of its columns mapped to a normal distribution by ranks, trees grown
+        without labels, a random forest, extra trees and logistic regression. Texts, and each text
+        column, have kernels of words, kernels of characters, latent semantics and naive Bayes.
     structure_ : dict of {str: float}
-        How much structure the rows have, without a look at the labels. "components": how much more
-        they vary in one direction than rows with independent columns; "graph 3": how much nearer
-        the 3 nearest rows are than in a random cloud of the same covariance. About 1 means none.
-        Empty with ``safe=False``.
+        How much structure the rows have, measured without the labels. "components": how much more
+        they vary in one direction than rows with independent columns; "graph 3": how much closer
+        the 3 nearest neighbors are than among random rows of the same covariance. About 1 means no
+        structure. Empty with ``safe=False``.
     loo_scores_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        The score of each labeled row by machines that have not seen its label, or by the trees of a
-        forest that have not, in the form of `decision_function`; NaN for other rows. The weights of
-        the average have seen it: with few labels their error is too low.
+        Leave-one-out scores of the labeled rows (out-of-bag or out-of-fold for some members), in
+        the form of `decision_function`; NaN for other rows. The weights of the average were chosen
+        on them, so that their error is too low if labels are few.
     out_of_fold_scores_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        The same with weights that have not seen it either. Thresholds and probabilities come from
-        these scores, before a threshold is subtracted.
+        The same scores with weights that were chosen without the row's label. Thresholds and
+        probabilities are derived from these scores, from which no threshold is subtracted.
     threshold_ : ndarray of shape (n_problems,)
-        What is subtracted from the scores: with two classes, and where there is a target.
+        The threshold that is subtracted from the scores, with two classes or a target; else 0.
     fair_sample_ : FairSampleCheck or None
         Whether the labels look like a random sample (`semisvm.check_fair_sample`); None without a
         target.
     operating_points_ : dict {class: OperatingPoint}
-        The precision and recall to expect, with intervals, from labels left out; the positive class
-        alone with two.
+        The expected precision and recall, with intervals; with two classes, of the positive class
+        only.
     operating_point_ : OperatingPoint
-        That of the positive class; only with two classes.
+        The operating point of the positive class; only with two classes.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: its own, or the one that the fit gives it.
+        The label of each training row: its own, or the predicted one.
     labeled_iter_ : ndarray of shape (n_samples,)
         0 for the labels in y, -1 for other rows.
     history_ : list of RoundRecord
         One record per trained kernel: its leave-one-out squared error (`objective`), and in the
-        details its leave-one-out error, its belief before the labels were looked at, and its
-        weight.
+        details its leave-one-out error, its prior weight ("belief") and its weight.
     n_iter_ : int
-        Steps that the weights took.
+        Number of steps in the optimization of the weights.
     termination_condition_ : str
-        Why the fit ended: "converged", "stopped_by_callback" (the average is that of the kernels
-        trained so far), or "stalled".
+        Why the fit ended: "converged", "stopped_by_callback" (the average has the kernels trained
+        so far), or "stalled".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names where X has names.
+        Number of features, and their names if X has feature names.
 
     See Also
     --------
-    SupervisedSVC : Does not use the unlabeled rows.
+    SupervisedSVC : Ignores the unlabeled rows.
     LaplacianSVC : One graph, with a penalty on scores that differ between neighbors.
-    TransductiveSVC : Puts the boundary where rows are few.
+    TransductiveSVC : Puts the boundary where there are few rows.
 
     Notes
     -----
     ``sample_weight=2`` equals duplicating the row, also in kernels, leave-one-out scores,
-    probabilities and (whole weights) thresholds. It is not exact in trees, encoded columns and the
-    draw for a certificate, nor if there are more than `max_rows` rows, which are drawn without
-    regard to their weights. Rows of weight 0 are predicted like new rows.
+    probabilities and (whole weights) thresholds. It is not exact for trees, encoded columns and the
+    labels held out for a certificate, nor if there are more than `max_rows` rows, which are sampled
+    regardless of their weights. Rows of weight 0 are predicted like new rows.
 
-    Unlabeled rows do not always help. Rows without any structure are recognized and left to the
-    ordinary kernels. A structure that has nothing to do with the classes is not recognized, and
-    with very few labels the average can then be worse than `SupervisedSVC`. Two moons that touch
-    have 8 to 11% errors with few labels (docs/measured/ssl-book.md).
+    Unlabeled rows do not always help. If the rows have no structure, only ordinary kernels are
+    used. Structure that is unrelated to the classes is not recognized, and with very few labels the
+    average can then be worse than `SupervisedSVC`. Two moons that touch have 8 to 11% errors with
+    few labels (docs/measured/ssl-book.md).
 
     References
     ----------
@@ -304,19 +301,19 @@ class AutoSVC(
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or array-like of str
-            The rows: points, a table, or texts.
+            The rows: an array, a table, or texts.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label (tools: :doc:`/scikit-learn`).
+            The labels; `unlabeled` marks rows without one (see also :doc:`/scikit-learn`).
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows: a weight of 2 equals duplicating the row, a weight of 0 removes it.
         sample_cost : array-like of shape (n_samples, ...), default=None
             Costs of errors on each row, instead of `costs`: (n_samples,), (n_samples, n_classes) by
             true class, or (n_samples, n_classes, n_classes) by true and predicted class.
         random_sample : array-like of bool of shape (n_samples,), default=None
-            Which labels are a random sample of all rows. Other labels, for example of rows that a
-            model was unsure of, are used for training only. None: all labels; this is checked
-            (`fair_sample_`), and if they do not look like a random sample, a `FairSampleWarning` is
-            issued and no certificate is given. A mask is not checked.
+            Mask of the labels that are a random sample of all rows. Other labels, for example of
+            rows that a model was uncertain about, are used for training only. None: all labels, and
+            this is checked (`fair_sample_`): if they do not look like a random sample, a
+            `FairSampleWarning` is issued and no certificate is given. A mask is not checked.
 
         Returns
         -------
@@ -387,8 +384,8 @@ class AutoSVC(
         return self
 
     def _out_of_fold_calibration(self, pos_label: Any) -> tuple[np.ndarray, np.ndarray] | None:
-        """Scores and signs of the labeled rows by models that had not seen their labels, for a
-        campaign; None with more than two classes, and for a model that was read from a file.
+        """Out-of-fold scores and signs of the labeled rows, for a campaign; None with more than two
+        classes, and for a model that was read from a file.
         """
         scores = getattr(self, "out_of_fold_scores_", None)
         if scores is None or scores.ndim > 1 or not hasattr(self, "transduction_"):
@@ -416,9 +413,8 @@ class AutoSVC(
         self.termination_condition_ = "stopped_by_callback" if fitted.was_stopped else ended
         if is_open:
             message = (
-                f"The weights of {type(self).__name__} are known to a gap of"
-                f" {fitted.stacked.gap:.2g} where {CLOSE_ENOUGH:g} was expected: raise"
-                " prior_strength or ridge."
+                f"The weights of {type(self).__name__} did not converge: their gap is"
+                f" {fitted.stacked.gap:.2g}, above {CLOSE_ENOUGH:g}. Raise prior_strength or ridge."
             )
             warn_caller(ConvergenceWarning(message))
 
@@ -429,13 +425,12 @@ class AutoSVC(
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or array-like of str
-            The rows, of the kind that was fitted. One that equals a row of the fit gets the score
-            it has there.
+            The rows, in the same form as in `fit`. A row that equals a training row gets its score.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes one score per row, above 0 for the second; with more, one per row and
+            With two classes one score per row, positive for the second class; else one per row and
             class.
         """
         return self._decide(self._raw_scores(X))

@@ -1,12 +1,11 @@
 """Families in one average: two levels of the same stacking.
 
-Members are weighed inside their family, and then the families among themselves. The prior belongs
-to kinds of structure: more kernels in one family do not drown the others. Families of texts are
-alike before labels speak. Those of the columns of a table are not, once there are labels enough for
-forests and for logistic regression, and the prior is then pulled to more strongly: with 100 labels
-of noisy classes, leave-one-out errors tell less about families than their record on other tables
-does. Families are weighed by crossed scores (`stacking`), so that none gains by having many members
-to choose from.
+Members are weighted within their family, and then the families are weighted. The prior is by kind
+of structure, so that many kernels in one family do not outweigh the others. Families of texts have
+equal prior weights. Those of a table's columns do not, once there are enough labels for forests and
+logistic regression, and the prior is then stronger: with 100 labels of noisy classes, leave-one-out
+errors say less about families than their results on other tables do. Families are weighted by
+crossed scores (`stacking`), so that none gains by having many members to choose from.
 
     points    one family, the kernels of the rows
     table     kernels of standardized columns | kernels of columns mapped to a normal distribution
@@ -14,7 +13,8 @@ to choose from.
               regression; and for each text column what texts have
     texts     kernels of words | kernels of characters | latent semantics | naive Bayes
 
-Members from outside (`outside`) are families of their own, with the belief that the user gives.
+Members from outside (`outside`) are families of their own, with the prior weight that the user
+gives.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ from semisvm.estimators.progress import RoundRecord, warn_caller
 from semisvm.labels import Labels
 from semisvm.sklearn_private import safe_indexing
 
-# How much the families of columns are believed in where labels are few, and where a class has
-# LABELS_PER_CLASS of them on average; chosen on 50 tables that no study uses. The prior is then
-# pulled to PULL_OF_TABLES times as strongly.
+# Prior weights of the families of columns with few labels, and with LABELS_PER_CLASS of them per
+# class on average; chosen on 50 tables that no study uses. The prior is then PULL_OF_TABLES times
+# as strong.
 BELIEFS = {
     "standardized columns": (1.0, 1.0),
     "quantile columns": (1.0, 1.0),
@@ -66,11 +66,11 @@ BELIEFS = {
     "logistic regression": (0.0, 2.0),
 }
 LABELS_PER_CLASS, PULL_OF_TABLES = 50, 4.0
-# Families of texts are pulled to equal weights: few labels tell hardly more about them than that.
-# On 17 tasks of texts (docstrings, questions by topic, text messages, rated sentences, the SSL
-# book's Text, Reuters; six draws) mean average precision with 10, 20, 30, 50, 100 and 200 labels
-# rose from .620 .684 .740 .788 .828 .884 to .643 .708 .756 .797 .834 .887. A pull of 16, plain
-# kernels as families of their own, and less belief in graphs change these by at most .004.
+# Families of texts have equal prior weights: few labels say hardly more about them than that. On 17
+# tasks of texts (docstrings, questions by topic, text messages, rated sentences, the SSL book's
+# Text, Reuters; six draws) mean average precision with 10, 20, 30, 50, 100 and 200 labels rose from
+# .620 .684 .740 .788 .828 .884 to .643 .708 .756 .797 .834 .887. A pull of 16, plain kernels as
+# families of their own, and less prior weight of graphs change these by at most .004.
 PULL_OF_TEXTS = 8.0
 NAIVE_BAYES = "naive Bayes"
 ROWS_AT_ONCE = 20_000  # of which the views are held while new rows are scored
@@ -167,7 +167,7 @@ def fit_families(
     outside: Mapping[str, Callable[[FamilyTask], FamilyFit]] = MappingProxyType({}),
     given: Any = None,
 ) -> FamiliesFit:
-    """Train all families that the kind of rows calls for, and weigh them.
+    """Train all families for this kind of rows, and find their weights.
 
     outside   what trains the members from outside, by name
     given     the rows as the user gave them, for these
@@ -215,7 +215,7 @@ def weigh_families(
     settings: FamilySettings,
     rows: Any = slice(None),
 ) -> Stacked:
-    """Weigh families by the crossed scores of some labeled rows, all by default."""
+    """Find the weights of families by the crossed scores of some labeled rows, all by default."""
     share = min(1.0, float(target.weight.sum()) / (LABELS_PER_CLASS * settings.n_classes))
     of_columns = {
         name: few + share * (many - few) for name, (few, many) in BELIEFS.items() if name in fits
@@ -251,7 +251,7 @@ def crossed_scores(
 
 
 def _trainers(views: dict[str, Any]) -> dict[str, Callable[[FamilyTask], FamilyFit]]:
-    """What trains each family that these views call for."""
+    """What trains each family for these views."""
     trainers: dict[str, Callable[[FamilyTask], FamilyFit]] = {}
     for view in views:
         if view in ("standardized", "quantile"):
@@ -300,16 +300,15 @@ def choose_rows(labels: Labels, in_use: np.ndarray, max_rows: int, random_state:
         first = np.unique(labels.codes[labeled], return_index=True)[1]
         labeled = np.concatenate([labeled[first], np.delete(labeled, first)])
         message = (
-            f"AutoSVC learns from a sample of {most} of the {len(labeled)} labeled rows: raise"
-            " max_rows, at the price of time and memory, or use SupervisedSVC, which takes them"
-            " all."
+            f"AutoSVC uses a sample of {most} of the {len(labeled)} labeled rows: raise max_rows,"
+            " which takes more time and memory, or use SupervisedSVC, which uses all of them."
         )
         warn_caller(UserWarning(message))
         labeled = labeled[:most]
     return np.sort(np.concatenate([labeled, others[: max(max_rows - len(labeled), 0)]]))
 
 
-# What members have in common, in words, by how the name of the member or of its family begins.
+# Descriptions of members for the reader, by the beginning of the name of the member or its family.
 FROM_ALL_ROWS = {
     "graph": "neighbor graphs (classes along curves and surfaces)",
     "component": "the main directions of all rows (classes that are clusters)",
@@ -327,8 +326,8 @@ WORTH_NAMING = 0.05
 
 
 def explain_weights(weights: dict[str, float], families: dict[str, float]) -> str:
-    """Say which members carried the weight of a fitted `AutoSVC`, and whether unlabeled rows did,
-    from its `weights_` and `families_`.
+    """Describe the weights of a fitted `AutoSVC`, from its `weights_` and `families_`: which
+    members have most of the weight, and how much is on structure in the unlabeled rows.
     """
     words = FROM_ALL_ROWS | FROM_LABELED_ROWS
     kinds: dict[str, float] = {}
@@ -345,17 +344,17 @@ def explain_weights(weights: dict[str, float], families: dict[str, float]) -> st
         kinds[kind] = kinds.get(kind, 0.0) + weight
     of_all_rows = sum(weight for kind, weight in kinds.items() if kind in FROM_ALL_ROWS.values())
     text = (
-        f"AutoSVC rests on {_shares(kinds)}. In all, {100 * of_all_rows:.0f}% of its weight is on"
-        f" what all rows show, labeled or not, and {100 * (1 - of_all_rows):.0f}% on the labeled"
-        " rows alone."
+        f"The weight of AutoSVC is {_shares(kinds)}. In all, {100 * of_all_rows:.0f}% of it is on"
+        f" structure in all rows, labeled or not, and {100 * (1 - of_all_rows):.0f}% on the labeled"
+        " rows only."
     )
     if len(of_kernels) > 1 and max(of_kernels.values()) >= WORTH_NAMING:
-        text += f" Its kernels are of {_shares(of_kernels)}."
+        text += f" The weight of its kernels is {_shares(of_kernels)}."
     return text
 
 
 def _shares(weights: dict[str, float]) -> str:
     """The largest shares in words, the largest first."""
     largest = sorted(weights.items(), key=lambda item: -item[1])
-    parts = [f"{name} by {100 * w:.0f}%" for name, w in largest if w >= WORTH_NAMING]
+    parts = [f"{100 * w:.0f}% on {name}" for name, w in largest if w >= WORTH_NAMING]
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

@@ -27,46 +27,47 @@ MOST_KERNEL_ROWS = 5000  # a kernel matrix of so many rows takes 200 MB, and a f
 
 
 class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """A kernel made from all rows, labeled or not, for estimators with ``kernel="precomputed"``.
+    """Transformer that makes a kernel from all rows, labeled or not, for ``kernel="precomputed"``.
 
-    It is the average of the kernels of `AutoSVC`, with the weights that `AutoSVC` finds. In a
-    pipeline it gives any SVM most of what the unlabeled rows are worth, and leaves to it what it is
-    good at: costs, a precision to reach.
+    The kernel is the average of the kernels of `AutoSVC`, with the weights that `AutoSVC` finds. In
+    a pipeline, any SVM can use the unlabeled rows through it, and add what `AutoSVC` lacks, such as
+    matrices of costs.
 
     Parameters
     ----------
     n_neighbors : tuple of int, default=(3, 15)
-        How many nearest rows each row is linked to; one graph for each number.
+        Numbers of nearest neighbors that each row is linked to; one graph for each number.
     ridge : float, default=0.1
-        The ridge of the SVMs by which the kernels are compared, as a multiple of the mean of the
+        The ridge of the SVMs that the kernels are compared by, as a multiple of the mean of the
         kernel's diagonal.
     prior_strength : float, default=0.5
-        How strongly the weights are pulled toward the ones that the rows suggest without labels.
+        Strength of the prior weights, which do not depend on the labels; see `AutoSVC`.
     safe : bool, default=True
-        Leave out the kernels whose structure the rows do not have; see `AutoSVC`.
+        Whether to leave out kernels for structure that the rows do not have; see `AutoSVC`.
     metric : {"auto", "euclidean", "cosine"}, default="auto"
-        How rows are compared; "auto" is "cosine" for sparse matrices and "euclidean" for dense
-        ones.
+        Metric between rows; "auto" is "cosine" for sparse matrices and "euclidean" for dense
+        arrays.
     unlabeled : int, float, str or None, default=-1
-        The marker of rows without a label in y. Missing values and empty strings always mark them.
+        Value of y that marks unlabeled rows. Missing values and empty strings always mark them too.
 
     Attributes
     ----------
     weights_ : dict of {str: float}
         The weight of each kernel; see `AutoSVC`.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names where X has names.
+        Number of features, and their names if X has feature names.
 
     See Also
     --------
-    AutoSVC : Averages SVMs on these kernels instead of the kernels; takes tables and texts.
+    AutoSVC : Averages SVMs on these kernels instead of the kernels; also for tables and texts.
     sklearn.kernel_approximation.Nystroem : Features of an ordinary kernel.
 
     Notes
     -----
-    The weights have seen the labels. An estimator that leaves labels out to judge itself, as
-    `PreferenceSVC` does, sees kernels that were chosen with them; with few labels its estimates are
-    then somewhat too good. A certificate needs labels that the pipeline was not fitted on.
+    The weights depend on the labels. An estimator that evaluates itself by cross-validation, such
+    as `PreferenceSVC`, uses a kernel that was chosen with all labels, so that with few labels its
+    estimates are somewhat optimistic. A certificate needs labels that the pipeline was not fitted
+    on.
 
     Examples
     --------
@@ -110,14 +111,14 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     @with_limited_threads
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Self:
-        """Make the kernels from all rows, and weigh them by the labeled ones.
+        """Make the kernels from all rows, and find their weights from the labeled rows.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label (tools: :doc:`/scikit-learn`).
+            The labels; `unlabeled` marks rows without one (see also :doc:`/scikit-learn`).
 
         Returns
         -------
@@ -150,7 +151,7 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the kernel between rows and the rows of the fit.
+        """Return the kernel between rows and the training rows.
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ metric.
 C is the number of classes. Every kernel is scaled so that its trace is the number of rows. None
 depends on a label.
 
-**How much structure the rows have**, without a look at labels: unlabeled rows can only help where
+**How much structure the rows have**, regardless of the labels: unlabeled rows can only help if
 there is some.
 
 Two ratios compare the rows with random rows that have none:
@@ -27,7 +27,7 @@ Two ratios compare the rows with random rows that have none:
                  fill the space evenly
 
 Kernels whose ratio is about 1 are left out; graphs of rows that are much nearer to each other than
-the random ones are believed in more than the ordinary kernels. The thresholds were chosen on four
+the random ones have more prior weight than the ordinary kernels. The thresholds were chosen on four
 sets and on synthetic rows. The random rows follow from the covariance and each
 column's values, so that the order of the rows does not matter.
 """
@@ -65,13 +65,13 @@ LINKS_FROM, LINKS_FULLY = 1.02, 1.08
 # Random rows are seen from so many of them, and sparse rows, as those of texts, compared with
 # shuffled ones by so many, and by their largest eigenvalues.
 SEEN_FROM, COMPARED_ROWS, LARGEST_EIGENVALUES = 300, 600, 50
-LINKS_MORE_FROM, LINKS_POWER = 1.1, 8  # graphs are believed in more above it, as a power
+LINKS_MORE_FROM, LINKS_POWER = 1.1, 8  # above it the prior weight of graphs grows with this power
 
 
 @dataclass(frozen=True)
 class Structure:
-    """The ratios of the module's docstring, those of links by the number of neighbors asked for,
-    and the beliefs that follow from them: 1 is that in an ordinary kernel.
+    """The ratios of the module's docstring, those of links by number of neighbors, and the beliefs
+    (prior weights) that follow from them: an ordinary kernel has 1.
     """
 
     component_ratio: float
@@ -82,7 +82,7 @@ class Structure:
         return _ramp(self.component_ratio, COMPONENTS_FROM, COMPONENTS_FULLY)
 
     def belief_in_graph(self, k: int) -> float:
-        """The belief in each kernel of the graph of k neighbors."""
+        """The prior weight of each kernel of the graph of k neighbors."""
         ratio = self.link_ratios[k]
         more = max(1.0, ratio / LINKS_MORE_FROM) ** LINKS_POWER
         return _ramp(ratio, LINKS_FROM, LINKS_FULLY) * more
@@ -208,16 +208,16 @@ POWER, FLOOR = 3, 0.01
 # Most functions of a graph of points: with 64, average precision on LetterRecognition as an array
 # (100 labels) falls from .78 to .73. Graphs of prepared columns and texts have fewer.
 MOST_FUNCTIONS = 200
-# The ridges of ordinary kernels, as multiples of the one asked for; three are believed in as much
-# as two other kernels.
+# The ridges of ordinary kernels, as multiples of the user's; three together have the prior weight
+# of two other kernels.
 RIDGES = {"": 1.0, ", strong ridge": 10.0, ", weak ridge": 0.1}
 ORDINARY_BELIEF = 2 / 3
-# How fast the belief in a graph falls with the share of rows that no label reaches, and in its
-# first m functions where there are fewer than m labels.
+# How fast the prior weight of a graph falls with the share of rows that no label reaches, and that
+# of its first m functions if there are fewer than m labels.
 BELIEF_POWER = 4
-# With one label per class leaving one out says nothing: the first C functions are believed in as a
-# power of the gap to the next eigenvalue, that is by how far C clusters stand apart, unless more
-# clusters stand twice as far apart.
+# With one label per class leaving one out says nothing: the prior weight of the first C functions
+# is a power of the gap to the next eigenvalue, that is, of how far C clusters are apart, unless
+# more clusters are twice as far apart.
 GAP_POWER, SMALLEST_EIGENVALUE, LARGEST_GAP = 4, 1e-6, 0.5
 
 
@@ -240,8 +240,8 @@ class Coordinates:
 
 @dataclass(frozen=True)
 class KernelLibrary:
-    """The kernels; `graphs` that are believed in, by the number of neighbors; without
-    `structure` all are, alike.
+    """The kernels; `graphs` with a positive prior weight, by number of neighbors. Without
+    `structure` all have equal prior weights.
     """
 
     n_classes: int
@@ -308,9 +308,7 @@ class KernelLibrary:
                 yield f"graph {k} first {count}", U[:, :m] @ V[:, :m].T * (total / m)
 
     def members(self, labeled_node: np.ndarray) -> list[Member]:
-        """All members of the average, those that are not believed in included; their labels are
-        not looked at.
-        """
+        """All members of the average, including those with prior weight 0; labels are not used."""
         structure = self.structure
         if structure is None:
             names = [name for k in self.graphs for name in self._graph_names(k)]
@@ -333,7 +331,7 @@ class KernelLibrary:
     def _beliefs_in_graph(
         self, k: int, labeled_node: np.ndarray, structure: Structure
     ) -> dict[str, float]:
-        """The beliefs in the kernels of a graph, by name."""
+        """The prior weights of the kernels of a graph, by name."""
         if k not in self.graphs:
             return dict.fromkeys(self._graph_names(k), 0.0)
         graph = self.graphs[k]
@@ -349,7 +347,7 @@ class KernelLibrary:
 
 
 def _clusters_apart(lam: np.ndarray, n_classes: int) -> float:
-    """How much the first C functions of a graph with these eigenvalues are believed in."""
+    """The prior weight of the first C functions of a graph with these eigenvalues."""
     lam = lam + SMALLEST_EIGENVALUE
     gaps = (lam[1:] / lam[:-1])[n_classes - 1 : 8 * n_classes]
     stands_out = len(gaps) > 0 and gaps[0] > LARGEST_GAP * gaps.max()

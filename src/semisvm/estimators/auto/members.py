@@ -80,7 +80,7 @@ class FamilyTask:
 @dataclass(frozen=True)
 class FamilyFit:
     """A trained family (one of those of `families.FamilyAverage`), its members, the scores (n, c)
-    of the rows that the views were made from, and the belief in a family from outside.
+    of the rows that the views were made from, and the prior weight of a family from outside.
     """
 
     family: Any

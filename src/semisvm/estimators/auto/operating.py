@@ -3,11 +3,11 @@
 Thresholds and probabilities come from *crossed* scores (`stacking`), whose weights have not seen
 the labels of their rows, at both levels.
 
-    precision, recall asked    the threshold of one class against the rest is chosen on crossed
+    minimum precision, recall  the threshold of one class against the rest is chosen on crossed
                                scores
     confidence                 a part of the labels is kept out of the fit, kernels included, and
                                proves the threshold
-    nothing asked, two classes      the share of positives that is expected among the unlabeled rows
+    no target, two classes          the share of positives that is expected among the unlabeled rows
                                is accepted, unless `threshold` says something else
                                (`model_selection.thresholds`)
     probabilities              made from the crossed scores s, so that a row counts by its weight:
@@ -60,7 +60,7 @@ from semisvm.model_selection.thresholds import (
 from semisvm.sklearn_private import safe_indexing
 
 FEWEST_COMPARED = 50  # labels: with fewer, scores left out differ from others by more than chance
-CERTIFICATE_SHARE = 0.5  # of the labels, where a certificate is asked for
+CERTIFICATE_SHARE = 0.5  # of the labels, with a certificate
 FARTHEST_SCORE = 2.0  # what scores beyond it count as, where probabilities are fitted
 FEWEST_UNLABELED = 50  # rows that a share is expected among; of fewer, it follows single rows
 FEWEST_TO_EXPECT = 2  # labels of each class: one that is left out alone says nothing
@@ -81,11 +81,11 @@ def fit_slope(scores: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> float:
 def place_threshold(
     rule: str, scores: np.ndarray, sign: np.ndarray, pool: np.ndarray, weight: np.ndarray
 ) -> float:
-    """The threshold of two classes by one of the rules of `AutoSVC.threshold`, where nothing is
-    asked for: from crossed scores of labeled rows and their signs, and from the scores (u, 1) of
-    unlabeled rows and their weights. 0 where the rows are too few, and where the share above 0 is
-    the expected one as far as so many labels tell; the share of the labels is accepted where their
-    scores do not rise with the class.
+    """The threshold of two classes without a target, by one of the rules of `AutoSVC.threshold`:
+    from crossed scores of labeled rows and their signs, and from the scores (u, 1) of unlabeled
+    rows and their weights. 0 if the rows are too few, or if the share above 0 equals the expected
+    share within the accuracy that the labels allow; the share among the labels if their scores do
+    not rise with the class.
     """
     if rule == "labeled_f1":
         return balance(scores, sign)
@@ -139,12 +139,12 @@ class OperatingMixin(OperatingPointsMixin):
     def _plan_targets(
         self, labels: Labels, in_use: np.ndarray, random_sample: np.ndarray | None
     ) -> Plan:
-        """What is asked of each class, and which labels are kept for the certificate."""
+        """The target of each class, and which labels are held out for the certificate."""
         used = Labels(labels.classes, np.where(in_use, labels.codes, -1))
         if self._has_target:
             refuse_rare(
                 used,
-                "A precision or recall is measured on labels left out, so each class needs at least"
+                "A precision or recall is measured on held-out labels, so each class needs at least"
                 " two, and class {name} has {number}: label more rows of it.",
             )
         return self._make_plan(used, random_sample, CERTIFICATE_SHARE)
@@ -245,8 +245,8 @@ class OperatingMixin(OperatingPointsMixin):
         pilot: tuple[np.ndarray, np.ndarray],
         others: Any,
     ) -> None:
-        """Replace the operating points by ones that the labels kept apart prove; `others` are
-        scores like theirs, `rows` all rows of the fit, as they were read and as they were given.
+        """Replace the operating points by ones that the held-out labels prove; `others` are scores
+        like theirs, `rows` all rows of the fit, as they were read and as they were given.
         """
         if not self._may_certify(plan):
             return
@@ -280,11 +280,11 @@ class OperatingMixin(OperatingPointsMixin):
         return ""
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class, from scores that have not seen the labels.
+        """Return the probability of each class, calibrated on out-of-fold scores.
 
-        Of several classes `predict` takes the most probable one, unless a precision or recall to
-        keep, costs or class weights ask for something else. Of two classes it accepts rows above
-        `threshold_`, whose probability need not be 0.5. The probabilities do not change with these.
+        With more than two classes `predict` returns the most probable one, unless there is a
+        minimum precision or recall, costs or class weights. With two classes it accepts rows above
+        `threshold_`, whose probability need not be 0.5. None of these changes the probabilities.
 
         Parameters
         ----------

@@ -30,7 +30,7 @@ GIVEN = "rows as given"  # the name of the view that members from outside see
 
 @dataclass(frozen=True)
 class OutsideMember:
-    """A classifier, and the belief in it before labels speak: 1 is that in a family of ours."""
+    """A classifier, and its prior weight (`belief`): 1 for a built-in family."""
 
     name: str
     classifier: Any

@@ -1,4 +1,4 @@
-"""What `AutoSVC` is given: an array, a table of columns, or texts."""
+"""The rows that `AutoSVC` takes: an array, a table of columns, or texts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def _read_new_rows(estimator: Any, X: Any) -> Any:
-    """Settle whether rows are points or a table, and what its columns are: as they look, or as
+    """Find out whether rows are an array or a table, and the kinds of its columns: inferred, or as
     the user names them.
     """
     if isinstance(X, Columns):

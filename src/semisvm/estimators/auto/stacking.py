@@ -48,8 +48,8 @@ MOST_NEWTON_STEPS = 200
 SMALLEST_WEIGHT = 1e-100
 STACKING_TOL = 1e-10  # of the gap
 SUFFICIENT = 1e-4  # of the decrease that the slope promises
-WORSE_THAN_RANDOM = 1.2  # times the error expected of random labels: no belief is left
-BELIEVED = 1e-9  # of the largest belief: members with less are not trained
+WORSE_THAN_RANDOM = 1.2  # times the error expected of random labels: the prior weight is 0
+BELIEVED = 1e-9  # of the largest prior weight: members with less are not trained
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,8 @@ def _newton_step(hessian: np.ndarray, gradient: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Member:
-    """One kernel, a multiple of the ridge asked for, and the belief in it, which labels lower
-    where `is_structure`.
+    """One kernel, a multiple of the user's ridge, and its prior weight, which labels lower if
+    `is_structure`.
     """
 
     name: str
@@ -136,7 +136,7 @@ class Member:
 
 @dataclass(frozen=True)
 class FamilySettings:
-    """What the members are told; the defaults are those of `AutoSVC`."""
+    """Settings of the members; the defaults are those of `AutoSVC`."""
 
     n_classes: int
     n_neighbors: tuple[int, ...] = (3, 15)
@@ -242,10 +242,10 @@ def train_members(
     title: str = "",
     train: Callable[..., Any] = fit_least_squares,
 ) -> MembersFit:
-    """Train members on what `train` takes, kernels between the labeled rows, and weigh them; `tell`
-    may end it.
+    """Train members on what `train` takes, kernels between the labeled rows, and find their
+    weights; `tell` reports them and may end the fit.
 
-    `title` comes before the names of the members in what is told.
+    `title` comes before the names of the members in the reports.
     """
     began = time.perf_counter()
     enough = BELIEVED * max(member.belief for member in members)
@@ -304,8 +304,8 @@ def cross(
 def prior_weights(
     trained: list[Member], machines: dict[str, Any], target: LabeledTarget, rows: Any = slice(None)
 ) -> np.ndarray:
-    """The weights of members before stacking, (J,): beliefs, less where some labeled rows speak
-    against a member.
+    """The weights of members before stacking, (J,): prior weights, less if labeled rows contradict
+    a member.
     """
     Y = target.Y[rows]
     weight = target.weight[rows]
@@ -330,9 +330,7 @@ def member_record(
     seconds: float,
     belief: float = 1.0,
 ) -> RoundRecord:
-    """What is told about a member: its leave-one-out errors, each row counted by weight and
-    price.
-    """
+    """The record of a member: its leave-one-out errors, each row counted by weight and price."""
     squares = ((target.Y - left_out) ** 2).mean(axis=1)
     is_wrong = left_out.argmax(axis=1) != target.Y.argmax(axis=1)
     if target.Y.shape[1] == 1:

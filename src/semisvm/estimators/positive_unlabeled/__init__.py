@@ -1,8 +1,8 @@
 """Only positives are labeled: known frauds, known customers, and a pool that may hold more of them.
 
-The machine is a weighted one of labeled positives against unlabeled rows (`search`). The share of
-positives among the unlabeled rows stays out of its training: a prior set too low ruins it. It
-serves the threshold and the report alone (`threshold`).
+A weighted SVM separates the labeled positives from the unlabeled rows (`search`). The share of
+positives among the unlabeled rows is not used in training, because a prior set too low ruins it. It
+is used for the threshold and the report only (`threshold`).
 """
 
 import math
@@ -45,77 +45,77 @@ __all__ = ["PositiveUnlabeledSVC"]
 class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
     """Support vector classifier of labeled positives and unlabeled rows.
 
-    It assumes that **the labeled positives are a random sample of all positives**. If the positives
-    that are easy to find were found first, the recall is lower than reported; the user guide shows
-    how to check this by labeling a few unlabeled rows at random.
+    It assumes that **the labeled positives are a random sample of all positives**. If easy
+    positives were labeled first, the recall is lower than reported; the user guide shows how to
+    check this by labeling a few unlabeled rows at random.
 
     The weight of positives relative to unlabeled rows is chosen by the out-of-fold AUC of the
     former against the latter. The threshold has the largest estimated F1, unless a recall or a
-    number of rows is requested. Recall and lift can be certified. Precision is the prior times the
+    number of rows is given. Recall and lift can be certified. Precision is the prior times the
     lift, so it is only reported if the prior is given.
 
-    Labeled negatives are used if there are some: of two labels in y the second is the positive one.
-    Without unlabeled rows it is then an ordinary SVC.
+    Labeled negatives are used if there are any: with two labels in y, the second is the positive
+    one. Without unlabeled rows it is then an ordinary SVC.
 
     Parameters
     ----------
     C : float, default=1.0
-        The penalty of a labeled positive on the wrong side of its margin, times the positive
-        weight. All unlabeled rows together have the penalty of all labeled positives; a labeled
-        negative has the penalty C.
+        Penalty for a labeled positive on the wrong side of its margin; it is multiplied by the
+        positive weight. The unlabeled rows have in all the same penalty as the labeled positives at
+        a weight of 1; a labeled negative has the penalty C.
     prior : "estimated", float or (float, float), default="estimated"
-        The share of positives among the unlabeled rows: a number, or the two numbers it lies
-        between, if it is known from elsewhere. It is used for the threshold and not in training:
-        at least this share of the unlabeled rows is accepted. Precision is then reported.
+        The share of positives among the unlabeled rows, if it is known from elsewhere: a number, or
+        a lower and an upper bound. At least this share of the unlabeled rows is then accepted, and
+        precision is reported. It is not used in training.
     positive_weight : "auto", "balanced" or float, default="auto"
-        The weight of all positives over that of all unlabeled rows. "balanced" is 1. "auto" is the
-        one of 0.06, 0.2, 0.5 and 1 with the largest out-of-fold AUC of positives against unlabeled
-        rows.
+        The weight of all positives relative to all unlabeled rows. "balanced" is 1. "auto" tries
+        0.06, 0.2, 0.5 and 1, and takes the one with the largest out-of-fold AUC of positives
+        against unlabeled rows.
     loss : {"hinge", "double_hinge"}, default="hinge"
-        "hinge" is the weighted SVC [1]_. "double_hinge" is the convex unbiased risk of [2]_, in
-        which positives have a linear loss; the positive weight, twice its prior, must then be below
-        2.
+        Loss function. "hinge" is the weighted SVC of [1]_. "double_hinge" is the convex unbiased
+        risk of [2]_, with a linear loss for positives; the positive weight, twice its prior, must
+        then be below 2.
     min_recall : float, default=None
-        Choose the highest threshold with this recall.
+        Choose the highest threshold with at least this recall.
     accept : int or float, default=None
-        Choose the threshold by the number of rows that it accepts. An int: so many of the unlabeled
-        rows of the fit (with `confidence`, about so many). A float in (0, 1]: that share of
-        unlabeled rows, new ones included.
+        Choose the threshold by the number of rows that it accepts. An int is the number of
+        unlabeled training rows (only approximate with `confidence`); a float in (0, 1] is the share
+        of unlabeled rows, in the training data and in new data.
     confidence : float, default=None
-        With 0.9, recall and lift (and with a given prior, precision) have lower bounds that hold
-        with 90% each. Half of the positives and a fifth of the unlabeled rows are held out for this
-        and do not train. None: no promise.
+        With 0.9, the lower bounds of recall and lift (and of precision if the prior is given) each
+        hold with probability 90%. Half of the positives and a fifth of the unlabeled rows are held
+        out for this and not used in training. None: no certificate.
     n_folds : int, default=5
-        Number of folds, lowered where there are fewer positives. With fewer than 300 positives they
-        are drawn three times: with so few, much of the noise comes from the draw of the folds.
+        Number of folds, at most the number of positives. With fewer than 300 positives,
+        cross-validation is repeated three times to reduce the noise from the draw of the folds.
     negative : int, float, str or bool, default=None
-        What `predict` calls rows that are not positive, where y has no label for them. None: 0 for
-        a number, False for True, "not spam" for "spam".
+        The label that `predict` returns for rows that are not positive, if y has no label for them.
+        None: 0 if the positive label is a number, False if it is True, "not spam" if it is "spam".
     scale : bool or "auto", default="auto"
-        Divide each column by its standard deviation over all rows, or by half of the difference of
-        its values where it has two. "auto": where the columns look
-        like those of a table, as `AutoSVC` does (their scales differ, or they have few values or
-        long tails), and never with a precomputed or callable kernel.
+        Whether to divide each column by its standard deviation over all rows, or if it has two
+        values, by half of their difference. "auto": if the columns look like those of a table, as
+        in `AutoSVC` (different scales, few values or long tails), and never with a precomputed or
+        callable kernel.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         As in :class:`sklearn.svm.SVC`; a callable returns the kernel between two matrices of rows.
     degree : float, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        As in :class:`sklearn.svm.SVC`; for "scale" the variance counts rows by their weights.
+        As in :class:`sklearn.svm.SVC`; the variance in "scale" is weighted by `sample_weight`.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     unlabeled : int, float, str or None, default=-1
-        The marker of rows without a label in y. Missing values and empty strings always mark them.
+        Value of y that marks unlabeled rows. Missing values and empty strings always mark them too.
     tol : float, default=1e-3
-        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
+        Tolerance of the stopping criterion (`gap_`). Below 1e-5, kernels are computed in float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds; the best model so far is then kept. None: no limit.
+        Time limit in seconds, after which the best model so far is kept. None: no limit.
     cache_size : float, default=None
-        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
+        Size of the kernel cache in MB. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        "cuda", "cuda:1" need an NVIDIA GPU and ``semisvm[gpu]``; "auto": where the rows are many.
+        "cuda" or "cuda:1" needs an NVIDIA GPU and ``semisvm[gpu]``; "auto" uses it for many rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the random draws of the fit. Pass an int for reproducible results.
     verbose : bool, default=False
@@ -126,45 +126,44 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
     classes_ : ndarray of shape (2,)
         The negative and the positive label.
     threshold_ : ndarray of shape (1,)
-        The score of the SVM above which a row is accepted. `decision_function` has it
-        subtracted: it is above 0 where a row is accepted.
+        Rows with an SVM score above it are accepted. `decision_function` subtracts it, so that
+        accepted rows have positive values.
     operating_point_, operating_points_ : OperatingPoint or None, dict {label: OperatingPoint}
-        What the threshold gives: recall, share of rows accepted, lift, and at which level these
-        hold; None, or empty, where y has no unlabeled rows.
+        Recall, share of accepted rows and lift of the threshold, and the evidence for them; None,
+        or empty, if y has no unlabeled rows.
     prior_, prior_bound_ : float
-        The share of positives among the unlabeled rows, given (the geometric mean of two numbers)
-        or estimated, and an upper bound on it, at 90% or at `confidence`: exact with a confidence,
-        from the rows held out; without, it rests on out-of-fold scores. NaN where it is not known:
-        with fewer than 10 positives.
+        The share of positives among the unlabeled rows, given (the geometric mean of two bounds) or
+        estimated, and an upper bound on it, at 90% or at `confidence`. With `confidence` the bound
+        is exact, from the held-out rows; otherwise it is based on out-of-fold scores. NaN if
+        unknown, with fewer than 10 positives.
     positive_weight_, pu_auc_ : float
-        The weight in use, and its out-of-fold AUC of positives against unlabeled rows; NaN without
-        folds.
+        The positive weight that was used, and its out-of-fold AUC of positives against unlabeled
+        rows; NaN without folds.
     out_of_fold_scores_ : ndarray of shape (n_samples,)
-        What `decision_function` gives by SVMs that have not seen the row, the mean over draws
-        of folds. NaN for rows in no fold.
+        Values of `decision_function` from SVMs that were not trained on the row, averaged over the
+        repetitions of the folds. NaN for rows in no fold.
     support_, support_vectors_ : ndarray or sparse matrix
-        Indices of the training rows with a nonzero coefficient, and these rows.
+        Indices of the support vectors, and the support vectors themselves.
     scale_ : ndarray of shape (n_features,) or None
-        What each column is divided by, in `support_vectors_` too; None where the columns are taken
-        as they are.
+        What each column is divided by, also in `support_vectors_`; None if X is not scaled.
     n_support_ : ndarray of shape (n_classes,)
         Number of support vectors of each class.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
+        Dual coefficients, intercepts and (linear kernel) feature weights of the binary problems.
     gap_ : ndarray of shape (n_problems,)
-        The largest violation of optimality; in the primal form the relative duality gap.
+        The largest violation of optimality conditions; in primal form the relative duality gap.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
+        Label of each training row, and the round that assigned it: 0 if in y, -1 if predicted.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
         One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names where X has names.
+        Number of features, and their names if X has feature names.
 
     See Also
     --------
-    semisvm.model_selection.pu_auc : The scorer for grid searches over C and gamma.
-    semisvm.model_selection.PositiveUnlabeledKFold : The folds for it.
-    PreferenceSVC : Keeps a minimum precision or recall where both classes are labeled.
+    semisvm.model_selection.pu_auc : Scorer for grid searches over C and gamma.
+    semisvm.model_selection.PositiveUnlabeledKFold : Folds for this scorer.
+    PreferenceSVC : Reaches a minimum precision or recall if both classes are labeled.
 
     References
     ----------
@@ -271,11 +270,11 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label (tools: :doc:`/scikit-learn`).
+            The labels; `unlabeled` marks rows without one (see also :doc:`/scikit-learn`).
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows: a weight of 2 equals duplicating the row. Weights that are not
-            whole numbers, or above 10 on average, only multiply C: folds, thresholds and intervals
-            then count each row once.
+            Sample weights. A weight of 2 equals duplicating the row. If the weights are not all
+            whole numbers, or above 10 on average, they only multiply C, and each row counts once in
+            folds, thresholds and intervals.
 
         Returns
         -------
@@ -317,7 +316,7 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
 
     @property
     def coef_(self) -> np.ndarray:
-        """Weights of the features, as they are given; only with a linear kernel."""
+        """Weights of the features, for unscaled rows; only with a linear kernel."""
         coef = super().coef_
         return coef if self.scale_ is None else coef / self.scale_
 
@@ -365,7 +364,9 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         return MethodFit(fits, formula, "ovr", rows=rows, per_row=per_row, warnings=tuple(warnings))
 
     def _refuse_without_unlabeled(self, problem: TrainingProblem) -> None:
-        """Without unlabeled rows there must be negatives, and nothing that only they can tell."""
+        """Refuse a fit without unlabeled rows if there are no negatives, or if a parameter needs
+        them.
+        """
         if not (problem.labels.codes == 0).any():
             raise ValueError(
                 f"y has labels of one class, {problem.labels.classes.tolist()[1]!r}, and no"

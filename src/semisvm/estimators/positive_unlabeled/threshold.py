@@ -259,12 +259,12 @@ def _choose_for_recall(
         return threshold, ""
     needed = labels_needed(min_recall, confidence=confidence)
     n = aside.n_positive
-    reason = f"No number of positives can prove a recall of {min_recall:g}: ask for less."
+    reason = f"No number of positives can prove a recall of {min_recall:g}: lower min_recall."
     if needed is not None:
         more = counted(math.ceil((needed - n) / HELD_OUT_POSITIVES), "more positive")
         reason = (
             f"To certify this recall at {confidence:.0%}, at least {counted(needed, 'positive')}"
-            f" must be held out, and {n} are: label {more}, or ask for less."
+            f" must be held out, and {n} are: label {more}, or lower min_recall."
         )
     return reach_recall(seen.positive, min_recall), reason
 
@@ -325,7 +325,7 @@ def _warnings(
             UserWarning(
                 "The labeled positives can't be told apart from the unlabeled rows: out of fold,"
                 f" the AUC is {auc:.2f} and chance is 0.5. Nearly all unlabeled rows may be"
-                " positive, or the features do not tell them apart."
+                " positive, or the features do not separate them."
             )
         )
     if prior is not None and prior[0] > bound:

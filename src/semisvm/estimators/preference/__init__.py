@@ -1,10 +1,11 @@
-"""PSVM: the preference SVM, which keeps a minimum precision or recall and says how certain that is.
+"""PSVM: the preference SVM, which reaches a minimum precision or recall and says how certain that
+is.
 
-A threshold on the scores of a support vector machine trades precision for recall. It is chosen on
-labeled rows that the machine was not trained on. In the paper these are half of the labels, and
-unlabeled rows join the training rows with soft labels while the threshold is found (`paper`).
-Here every label trains and every label calibrates, and unlabeled rows join where the labels say
-that this helps (`_cross`).
+A threshold on the scores of an SVM trades precision for recall. It is chosen on labeled rows that
+the SVM was not trained on. In the paper these are half of the labels, and unlabeled rows join the
+training rows with soft labels while the threshold is found (`paper`). Here every label is used both
+for training and for calibration, and unlabeled rows are added if they help on the labels
+(`_cross`).
 """
 
 from __future__ import annotations
@@ -37,61 +38,62 @@ NOT_HERE = ("class_weight", "multi_class")
 
 
 class PreferenceSVC(PreferenceMixin, BaseSVC):
-    """Support vector classifier that reaches a minimum precision or recall (PSVM), with unlabeled
-    rows where they help.
+    """Support vector classifier with a threshold for a minimum precision or recall (PSVM).
 
-    `fit` chooses a threshold on the scores; `predict` accepts rows above it. `operating_point_`
-    has the precision and recall to expect, with intervals, and `audit_` what the threshold and the
-    unlabeled rows each contribute.
+    `fit` chooses a threshold on cross-validated scores, and uses the unlabeled rows if they help;
+    `predict` accepts the rows above the threshold. `operating_point_` has the expected precision
+    and recall, with intervals, and `audit_` the contributions of the threshold and of the unlabeled
+    rows.
 
     Parameters
     ----------
     C : float, default=1.0
-        The penalty of a labeled row on the wrong side of its margin.
+        Penalty for a labeled row on the wrong side of its margin.
     C_unlabeled : float, default=None
-        The penalty of rows with soft labels. None: C, as in the paper. Costs multiply it too, by
-        the label that a row is given.
+        Penalty for a row with a soft label. None: C, as in the paper. It is multiplied by the cost
+        of the label that the row is given.
     min_precision : float or dict {class: float}, default=None
-        The minimum precision, in (0, 1]: of the second of two classes, or of each of several
-        classes against the rest. Among the thresholds that reach every target, the one with the
-        best F1 is chosen.
+        Minimum precision, in (0, 1]: of the second class if there are two, else of each class
+        against the rest. Among the thresholds that reach all targets, the one with the best F1 is
+        chosen.
     min_recall : float or dict {class: float}, default=None
-        The minimum recall. It can be combined with `min_precision`.
+        Minimum recall. It can be combined with `min_precision`.
     confidence : float, default=None
-        Certify each target: with 0.9 it holds with probability 90% over the draw of the labels that
-        are held out for the certificate (`calibration_size` of all labels). If they are too few,
-        the operating point says how many are needed. None: no certificate.
+        Certify each target: with 0.9 it holds with probability 90% over the random draw of the
+        labels held out for the certificate (`calibration_size` of all labels). If these are too
+        few, the operating point says how many are needed. None: no certificate.
     calibration_size : float, default=0.5
-        The part of the labels that is kept for the certificate.
+        Share of the labels held out for the certificate.
     probability : bool, default=False
         Whether to provide `predict_proba`; it can be changed after the fit. `predict` uses the
         threshold, so the predicted class is not always the most probable one.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        The loss of rows inside the margin. The squared hinge needs ``kernel="linear"``.
+        Loss function. The squared hinge needs ``kernel="linear"``.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         As in :class:`sklearn.svm.SVC`; a callable returns the kernel between two matrices of rows.
     degree : float, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        As in :class:`sklearn.svm.SVC`; for "scale" the variance counts rows by their weights.
+        As in :class:`sklearn.svm.SVC`; the variance in "scale" is weighted by `sample_weight`.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        Costs of errors, which multiply C: of each class, or of [true class, predicted class].
+        Costs of errors, which multiply C: {class: cost}, or a matrix of [true class, predicted
+        class].
     unlabeled : int, float, str or None, default=-1
-        The marker of rows without a label in y. Missing values and empty strings always mark them.
+        Value of y that marks unlabeled rows. Missing values and empty strings always mark them too.
     solver : {"auto", "dual", "primal"}, default="auto"
         The form of linear SVMs: "primal", for many rows, gives `coef_` and no support vectors.
     tol : float, default=1e-3
-        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
+        Tolerance of the stopping criterion (`gap_`). Below 1e-5, kernels are computed in float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds; the best model so far is then kept. None: no limit.
+        Time limit in seconds, after which the best model so far is kept. None: no limit.
     cache_size : float, default=None
-        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
+        Size of the kernel cache in MB. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        "cuda", "cuda:1" need an NVIDIA GPU and ``semisvm[gpu]``; "auto": where the rows are many.
+        "cuda" or "cuda:1" needs an NVIDIA GPU and ``semisvm[gpu]``; "auto" uses it for many rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the random draws of the fit. Pass an int for reproducible results.
     verbose : bool, default=False
@@ -102,11 +104,11 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
-        Training rows with a nonzero coefficient: indices, numbers by class, and the rows.
+        Support vectors: their indices, their number per class, and the rows themselves.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
+        Dual coefficients, intercepts and (linear kernel) feature weights of the binary problems.
     gap_ : ndarray of shape (n_problems,)
-        The largest violation of optimality; in the primal form the relative duality gap.
+        The largest violation of optimality conditions; in primal form the relative duality gap.
     threshold_ : ndarray of shape (n_problems,)
         The thresholds that are subtracted from the scores: a row is accepted if `decision_function`
         is above 0. With more than two classes the largest difference wins.
@@ -114,34 +116,34 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         Whether the labels look like a random sample of all rows (`semisvm.check_fair_sample`); None
         without unlabeled rows, or if `random_sample` was given.
     operating_points_, operating_point_ : dict {class: OperatingPoint}, OperatingPoint
-        Precision and recall to expect at each threshold, with intervals; with two classes, of the
-        positive class only, which `operating_point_` is.
+        The expected precision and recall at each threshold, with intervals. With two classes there
+        is only the positive class, and `operating_point_` is its operating point.
     audits_, audit_ : dict {class: dict {str: OperatingPoint}}, dict {str: OperatingPoint}
         The contribution of each step, measured on the same rows: "supervised", "supervised +
         threshold", "with unlabeled"; `audit_` only with two classes.
     calibration_scores_, calibration_sign_ : dict {class: ndarray of shape (n_calibration,)}
-        The scores that each threshold was chosen on, and whether these rows are of the class, +1
-        or -1.
+        The scores that each threshold was chosen on, and +1 for rows of the class, -1 for other
+        rows.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
+        Label of each training row, and the round that assigned it: 0 if in y, -1 if predicted.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
         One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names where X has names.
+        Number of features, and their names if X has feature names.
 
     See Also
     --------
-    PreferenceClassifier : The same around any classifier.
-    semisvm.estimators.preference.paper.PaperPreferenceSVC : The rounds of the paper.
-    SupervisedSVC : The support vector machine without a threshold; takes costs of errors.
+    PreferenceClassifier : The same method for any classifier.
+    semisvm.estimators.preference.paper.PaperPreferenceSVC : The algorithm of the paper.
+    SupervisedSVC : The SVM without a threshold.
     sklearn.model_selection.TunedThresholdClassifierCV : Tunes the threshold of any classifier for
         one metric, without unlabeled rows, minimum values or certificates.
 
     Notes
     -----
-    More than two classes are always one-vs-rest, because a target is that of one class against the
-    rest. ``gamma="scale"`` looks at the rows that train. The records in `history_` have, for each
-    candidate, precision, recall and F1 on the calibration rows at the threshold 0 and at the
+    More than two classes are always one-vs-rest, because a target is about one class against the
+    rest. ``gamma="scale"`` is computed from the training rows. The records in `history_` have, for
+    each candidate, precision, recall and F1 on the calibration rows at threshold 0 and at the
     adjusted threshold (``adjusted_...``), the threshold, the numbers of soft labels of each sign,
     the gain over the supervised SVM, and whether the candidate was chosen.
 
@@ -225,16 +227,16 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label (tools: :doc:`/scikit-learn`).
+            The labels; `unlabeled` marks rows without one (see also :doc:`/scikit-learn`).
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows: a weight of 2 equals duplicating the row. Weights that are not
-            whole numbers, or above 10 on average, only multiply C: folds, thresholds and intervals
-            then count each row once.
+            Sample weights. A weight of 2 equals duplicating the row. If the weights are not all
+            whole numbers, or above 10 on average, they only multiply C, and each row counts once in
+            folds, thresholds and intervals.
         random_sample : array-like of bool of shape (n_samples,), default=None
-            Which labels are a random sample of all rows. Other labels, for example of rows that a
-            model was unsure of, are used for training only. None: all labels; this is checked
-            (`fair_sample_`), and if they do not look like a random sample, a `FairSampleWarning` is
-            issued and no certificate is given. A mask is not checked.
+            Mask of the labels that are a random sample of all rows. Other labels, for example of
+            rows that a model was uncertain about, are used for training only. None: all labels, and
+            this is checked (`fair_sample_`): if they do not look like a random sample, a
+            `FairSampleWarning` is issued and no certificate is given. A mask is not checked.
 
         Returns
         -------

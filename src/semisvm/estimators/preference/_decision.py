@@ -119,14 +119,14 @@ class PreferenceMixin(OperatingPointsMixin):
         """Why there is no `predict_proba`; empty where there is."""
         if not self.probability:
             return (
-                "The threshold decides, so the most probable class is not always the one that is"
-                " predicted, which much of scikit-learn takes for granted. Ask for probabilities by"
+                "predict uses the threshold, so it does not always return the most probable class,"
+                " as much of scikit-learn assumes. Turn on probabilities by"
                 " set_params(probability=True), before or after the fit."
             )
         if hasattr(self, "threshold_") and not np.all(getattr(self, "_is_held_out", False)):
             return (
-                "Probabilities are made from scores of rows that were not trained on, and this"
-                " model has none: fit again, with higher limits if the fit ended early."
+                "Probabilities need scores of labeled rows that were not trained on, and this model"
+                " has none: fit again, with higher limits if the fit ended early."
             )
         return ""
 

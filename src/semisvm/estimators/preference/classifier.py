@@ -1,4 +1,4 @@
-"""The idea of PSVM around any classifier; the paper names Bayesian networks and neural networks.
+"""The idea of PSVM for any classifier; the paper names Bayesian networks and neural networks.
 
 The calibration is that of `PreferenceSVC` (`_cross`), with a classifier of scikit-learn that is
 trained from the beginning each time. The classifier has to give scores:
@@ -56,40 +56,43 @@ class PreferenceClassifier(
     ClassifierMixin,
     BaseEstimator,
 ):
-    """Any classifier with a minimum precision or recall, and with unlabeled rows where they help
-    (after PSVM).
+    """Meta-estimator that gives any classifier a threshold for a minimum precision or recall.
+
+    `fit` chooses the threshold on cross-validated scores, and uses the unlabeled rows if they help.
+    The method is that of `PreferenceSVC` (PSVM).
 
     Parameters
     ----------
     estimator : classifier
-        With `decision_function` or `predict_proba`. It is cloned and trained on two classes, 0 and
-        1; with more classes on each against the rest. For each class it is trained 10 to 17 times:
-        on five folds with the labels alone, on the same folds with soft labels, if these help a
-        second time with better ones, and once or twice on all labels. A ``FrozenEstimator`` of a
-        fitted classifier of two classes is not trained: give `fit` rows that it has not seen.
+        A classifier with `decision_function` or `predict_proba`. It is cloned and trained on two
+        classes, 0 and 1; with more classes, on each class against the rest. For each class it is
+        trained 10 to 17 times: on five folds with the labels only, on the same folds with soft
+        labels, if these help again with better ones, and once or twice on all labels. A
+        ``FrozenEstimator`` of a fitted binary classifier is not trained: pass rows to `fit` that it
+        was not trained on.
     n_jobs : int, default=None
-        How many folds are trained at the same time, as in scikit-learn.
+        Number of folds to train in parallel, as in scikit-learn.
     unlabeled_weight : float, default=1.0
-        The weight of a row with a soft label, relative to a labeled row. Where `estimator.fit`
-        takes no `sample_weight`, a row of weight w below 1 is trained on with probability w
+        Weight of a row with a soft label, relative to a labeled row. If `estimator.fit` takes no
+        `sample_weight`, a row of weight w below 1 is included in the training with probability w
         instead.
     min_precision : float or dict {class: float}, default=None
-        The minimum precision, in (0, 1]: of the second of two classes, or of each of several
-        classes against the rest. Among the thresholds that reach every target, the one with the
-        best F1 is chosen.
+        Minimum precision, in (0, 1]: of the second class if there are two, else of each class
+        against the rest. Among the thresholds that reach all targets, the one with the best F1 is
+        chosen.
     min_recall : float or dict {class: float}, default=None
-        The minimum recall. It can be combined with `min_precision`.
+        Minimum recall. It can be combined with `min_precision`.
     confidence : float, default=None
-        Certify each target: with 0.9 it holds with probability 90% over the draw of the labels that
-        are held out for the certificate (`calibration_size` of all labels). If they are too few,
-        the operating point says how many are needed. None: no certificate.
+        Certify each target: with 0.9 it holds with probability 90% over the random draw of the
+        labels held out for the certificate (`calibration_size` of all labels). If these are too
+        few, the operating point says how many are needed. None: no certificate.
     calibration_size : float, default=0.5
-        The part of the labels that is kept for the certificate.
+        Share of the labels held out for the certificate.
     probability : bool, default=False
         Whether to provide `predict_proba`; it can be changed after the fit. `predict` uses the
         threshold, so the predicted class is not always the most probable one.
     unlabeled : int, float, str or None, default=-1
-        The marker of rows without a label in y. Missing values and empty strings always mark them.
+        Value of y that marks unlabeled rows. Missing values and empty strings always mark them too.
     random_state : int, RandomState instance or None, default=None
         Seed of the random draws of the fit. Pass an int for reproducible results.
     verbose : bool, default=False
@@ -100,10 +103,10 @@ class PreferenceClassifier(
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     estimators_, estimator_ : list of classifiers, classifier
-        The trained classifiers: one with two classes, which `estimator_` is, else one per class.
+        The trained classifiers: one per class, or with two classes a single one, `estimator_`.
     best_threshold_ : float
-        The only entry of `threshold_`, a decision value, or log-odds where the classifier has
-        probabilities alone; only with two classes.
+        The only entry of `threshold_`, a decision value, or the log-odds if the classifier only has
+        probabilities; only with two classes.
     cv_results_ : dict of ndarrays
         "thresholds" that accept different rows, and "precision", "recall" and "f1" of each on the
         calibration scores; only with two classes.
@@ -114,25 +117,25 @@ class PreferenceClassifier(
         Whether the labels look like a random sample of all rows (`semisvm.check_fair_sample`); None
         without unlabeled rows, or if `random_sample` was given.
     operating_points_, operating_point_ : dict {class: OperatingPoint}, OperatingPoint
-        Precision and recall to expect at each threshold, with intervals; with two classes, of the
-        positive class only, which `operating_point_` is.
+        The expected precision and recall at each threshold, with intervals. With two classes there
+        is only the positive class, and `operating_point_` is its operating point.
     audits_, audit_ : dict {class: dict {str: OperatingPoint}}, dict {str: OperatingPoint}
         The contribution of each step, measured on the same rows: "supervised", "supervised +
         threshold", "with unlabeled"; `audit_` only with two classes.
     calibration_scores_, calibration_sign_ : dict {class: ndarray of shape (n_calibration,)}
-        The scores that each threshold was chosen on, and whether these rows are of the class, +1
-        or -1.
+        The scores that each threshold was chosen on, and +1 for rows of the class, -1 for other
+        rows.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
+        Label of each training row, and the round that assigned it: 0 if in y, -1 if predicted.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
         One record per round, as in :class:`PreferenceSVC`; number of trainings over all binary
         problems; why the fit ended: "converged" or "stopped_by_callback".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names where X has names.
+        Number of features, and their names if X has feature names.
 
     See Also
     --------
-    PreferenceSVC : The same for support vector machines, faster.
+    PreferenceSVC : The same method for SVMs, faster.
     sklearn.model_selection.TunedThresholdClassifierCV : Tunes the threshold of any classifier for
         one metric, without unlabeled rows, minimum values or certificates.
     sklearn.semi_supervised.SelfTrainingClassifier : Uses unlabeled rows with any classifier,
@@ -199,17 +202,16 @@ class PreferenceClassifier(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, in any form that the estimator takes.
         y : array-like of shape (n_samples,)
-            The labels; `unlabeled` marks rows without a label (tools: :doc:`/scikit-learn`).
+            The labels; `unlabeled` marks rows without one (see also :doc:`/scikit-learn`).
         sample_weight : array-like of shape (n_samples,), default=None
-            A row of weight 2 is two rows, for the estimator, folds, thresholds and intervals.
-            Weights that are not whole numbers, or above 10 on average, are passed on to the
-            estimator, and folds, thresholds and intervals count each row once. A row of weight 0 is
-            left out.
+            Sample weights. A weight of 2 equals duplicating the row; a weight of 0 removes it. If
+            the weights are not all whole numbers, or above 10 on average, they are passed on to the
+            estimator only, and each row counts once in folds, thresholds and intervals.
         random_sample : array-like of bool of shape (n_samples,), default=None
-            Which labels are a random sample of all rows. Other labels, for example of rows that a
-            model was unsure of, are used for training only. None: all labels; this is checked
-            (`fair_sample_`), and if they do not look like a random sample, a `FairSampleWarning` is
-            issued and no certificate is given. A mask is not checked.
+            Mask of the labels that are a random sample of all rows. Other labels, for example of
+            rows that a model was uncertain about, are used for training only. None: all labels, and
+            this is checked (`fair_sample_`): if they do not look like a random sample, a
+            `FairSampleWarning` is issued and no certificate is given. A mask is not checked.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""PSVM as its paper has it: unlabeled rows join round by round while the threshold is found.
+"""PSVM as in its paper: unlabeled rows are added round by round while the threshold is found.
 
 `PaperPreferenceSVC` is the class. Algorithm 1 on one binary problem (`PaperRounds`):
 
@@ -64,8 +64,8 @@ Rule = Literal["best", "paper"]
 
 
 class PaperPreferenceSVC(PreferenceSVC):
-    """The preference SVM of the paper (PSVM), with its variants; `PreferenceSVC` does better with
-    the same labels.
+    """The preference SVM of the paper (PSVM), with its variants; `PreferenceSVC` is better with the
+    same labels.
 
     All other parameters and all attributes are those of :class:`semisvm.PreferenceSVC`.
     `C_unlabeled` is the penalty of rows with soft labels.
@@ -73,24 +73,23 @@ class PaperPreferenceSVC(PreferenceSVC):
     Parameters
     ----------
     calibration : {"part", "full"}, default="part"
-        The rows that the threshold is chosen on. "part": a part of the labels calibrates, and the
-        rest train. "full" trains and calibrates on the same labels, and its estimates are too
+        Rows on which the threshold is chosen. "part": a part of the labels is used for calibration,
+        and the rest for training. "full": all labels are used for both, so that estimates are too
         optimistic.
     calibration_size : float, default=0.5
-        The part of the labels that calibrates, and the part that is kept for a certificate.
+        Share of the labels used for calibration, and share held out for a certificate.
     pool : {"grow", "rebuild"}, default="grow"
-        Soft labels stay once they are given (INC in the paper), or are made again in each round
-        (REC).
+        Whether soft labels are kept once they are assigned (INC in the paper), or assigned again in
+        each round (REC).
     adjust : {"best", "paper"} or None, default="best"
-        The rule for the threshold above which unlabeled rows are taken as positive in each round
-        (see `adjust` in this module). None leaves it at 0, and all unlabeled rows are labeled at
-        once.
+        Rule for the threshold above which unlabeled rows are labeled as positive in each round (see
+        `adjust` in this module). None leaves it at 0 and labels all unlabeled rows at once.
     max_rounds : int, default=20
-        Most trainings.
+        Maximum number of trainings.
 
     See Also
     --------
-    semisvm.PreferenceSVC : Every label trains and calibrates.
+    semisvm.PreferenceSVC : Uses every label for training and for calibration.
 
     Notes
     -----
@@ -405,9 +404,9 @@ def adjust(
     min_recall: float | None = None,
     rule: Rule = "best",
 ) -> float:
-    """Return PSVM's adjusted threshold, d+ in the paper; 0 where nothing has to move.
+    """Return PSVM's adjusted threshold, d+ in the paper; 0 if no change is needed.
 
-    `rule` says what to do where the preference is met: take the best F1, or follow the paper.
+    `rule` says what to do if the preference is met: take the best F1, or follow the paper.
 
     >>> adjust([3.0, 2.0, 1.0, -1.0], [1, 1, -1, 1], min_precision=0.9)
     1.5

@@ -1,4 +1,4 @@
-"""TSVM: the transductive support vector machine, by three algorithms that lower the same kind of
+"""TSVM: the transductive support vector machine, by three algorithms for the same kind of
 objective.
 
     minimize over f and the unknown labels y_j, j unlabeled
@@ -40,7 +40,7 @@ __all__ = ["TransductiveSVC"]
 
 # among more rows, ties decide nothing that could be noticed, and another order takes a copy
 MOST_ARRANGED = 100_000
-SHARE_WITH_MANY = 0.1  # the price of unlabeled rows with more than two classes
+SHARE_WITH_MANY = 0.1  # of C, the penalty of unlabeled rows with more than two classes
 
 
 class TransductiveSVC(BaseSVC):
@@ -51,52 +51,56 @@ class TransductiveSVC(BaseSVC):
     C : float, default=1.0
         The penalty of a labeled row on the wrong side of its margin.
     C_unlabeled : float, default=None
-        The same for unlabeled rows, under the label they are given. None: C with two classes, C /
-        10 with more, where the share of each class is known from few labels. Costs multiply it too.
+        Penalty for an unlabeled row on the wrong side of its margin, under its assigned label.
+        None: C with two classes; C / 10 with more, because class shares estimated from few labels
+        are uncertain. It is multiplied by the cost of that label.
     algorithm : {"switch", "cccp", "anneal"}, default="switch"
-        "switch": guess by rank and switch pairs of labels while the objective falls, as C_unlabeled
-        grows [1]_. "cccp": a ramp loss lowered by a sequence of convex bounds, the classes balanced
-        on average [2]_. "anneal": soft labels that harden as a temperature falls [3]_, at its best
-        with a C_unlabeled below C.
+        "switch": assign labels by rank, and switch pairs of them while the objective decreases, for
+        increasing C_unlabeled [1]_. "cccp": minimize a ramp loss by a sequence of convex problems,
+        with the classes balanced on average [2]_. "anneal": soft labels that harden as a
+        temperature falls [3]_; works best with a C_unlabeled below C.
     positive_fraction : {"labeled", "estimated"} or float, default="labeled"
-        The fraction of unlabeled rows that are of the second class: as among the labeled rows; as
-        the supervised SVM sees it, inside the interval that the labels allow; or a number (two
-        classes only). A wrong fraction forces as many wrong labels.
+        Fraction of the unlabeled rows that are of the second class: as among the labeled rows; as
+        predicted by the supervised SVM, within the confidence interval from the labels; or a number
+        (two classes only). A wrong fraction forces as many wrong labels.
     pairs_per_round : "auto" or int, default="auto"
-        For "switch": how many pairs of labels are switched before solving again. "auto" switches
-        all disjoint pairs that pay at once; 1 is Joachims' own way, slower and about as good.
+        For "switch": number of pairs of labels to switch before training again. "auto" switches all
+        disjoint pairs that lower the objective; 1, as in Joachims' paper, is slower and about as
+        good.
     ramp : float, default=0.0
-        For "cccp": the margin below which the loss is constant, above -1 and at most 0.
+        For "cccp": the margin below which the loss is constant, in (-1, 0].
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        The loss of rows inside the margin. The squared hinge needs ``kernel="linear"``.
+        Loss function. The squared hinge needs ``kernel="linear"``.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         As in :class:`sklearn.svm.SVC`; a callable returns the kernel between two matrices of rows.
     degree : float, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        As in :class:`sklearn.svm.SVC`; for "scale" the variance counts rows by their weights.
+        As in :class:`sklearn.svm.SVC`; the variance in "scale" is weighted by `sample_weight`.
     coef0 : float, default=0.0
         Constant term of the polynomial and sigmoid kernels.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
-        Costs of errors, which multiply C: of each class, or of [true class, predicted class].
+        Costs of errors, which multiply C: {class: cost}, or a matrix of [true class, predicted
+        class].
     class_weight : dict or "balanced", default=None
         Multiplies C for the rows of each class, as in scikit-learn.
     multi_class : {"auto", "ovr", "ovo"}, default="auto"
-        Class against rest, or pairs. "auto": pairs, unless all binary problems have unlabeled rows.
+        One-vs-rest or one-vs-one. "auto" is "ovo" for `SupervisedSVC`, `SVCCV`, `SelfTrainingSVC`
+        and `ClusterSVC`, "ovr" for the others.
     unlabeled : int, float, str or None, default=-1
-        The marker of rows without a label in y. Missing values and empty strings always mark them.
+        Value of y that marks unlabeled rows. Missing values and empty strings always mark them too.
     solver : {"auto", "dual", "primal"}, default="auto"
         The form of linear SVMs: "primal", for many rows, gives `coef_` and no support vectors.
     tol : float, default=1e-3
-        The gap (`gap_`) at which a solution counts as optimal; below 1e-5 kernels are float64.
+        Tolerance of the stopping criterion (`gap_`). Below 1e-5, kernels are computed in float64.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
-        Maximum number of seconds; the best model so far is then kept. None: no limit.
+        Time limit in seconds, after which the best model so far is kept. None: no limit.
     cache_size : float, default=None
-        Megabytes for kernel rows. None: half of the free memory. A smaller cache is slower.
+        Size of the kernel cache in MB. None: half of the free memory. A smaller cache is slower.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        "cuda", "cuda:1" need an NVIDIA GPU and ``semisvm[gpu]``; "auto": where the rows are many.
+        "cuda" or "cuda:1" needs an NVIDIA GPU and ``semisvm[gpu]``; "auto" uses it for many rows.
     verbose : bool, default=False
         Print progress.
 
@@ -105,32 +109,32 @@ class TransductiveSVC(BaseSVC):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     support_, n_support_, support_vectors_ : ndarray or sparse matrix
-        Training rows with a nonzero coefficient: indices, numbers by class, and the rows.
+        Support vectors: their indices, their number per class, and the rows themselves.
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
-        Of each problem: coefficients of support vectors, constant, and weights of a linear kernel.
+        Dual coefficients, intercepts and (linear kernel) feature weights of the binary problems.
     gap_ : ndarray of shape (n_problems,)
-        The largest violation of optimality; in the primal form the relative duality gap.
+        The largest violation of optimality conditions; in primal form the relative duality gap.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
-        A label for every row, and the round that gave it: 0 if in y, -1 if predicted.
+        Label of each training row, and the round that assigned it: 0 if in y, -1 if predicted.
     positive_fraction_ : ndarray of shape (n_problems,)
-        The fraction in use; NaN where a limit or Ctrl-C ended the fit before it was known.
+        The fraction that was used; NaN if a limit or Ctrl-C ended the fit before it was known.
     positive_fraction_interval_ : ndarray of shape (n_problems, 2)
-        Where the labels allow the fraction to lie, at 90% confidence.
+        The 90% confidence interval of the fraction, from the labels.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str
         One record per round, number of solver steps, and why the fit ended, such as "converged".
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
-        Number of features, and their names where X has names.
+        Number of features, and their names if X has feature names.
 
     See Also
     --------
     ProgressiveSVC : Needs no fraction of positives.
-    LabelMeanSVC : Uses the means of the unlabeled classes; more robust with few labels.
-    sklearn.semi_supervised.SelfTrainingClassifier : Self-training around any classifier.
+    LabelMeanSVC : Uses the class means of the unlabeled rows; more robust with few labels.
+    sklearn.semi_supervised.SelfTrainingClassifier : Self-training with any classifier.
 
     Notes
     -----
-    Equal unlabeled rows are merged, and their weights added, unless the kernel is precomputed or a
-    callable, rows have costs of their own, or the form is primal: copies may then get different
+    Equal unlabeled rows are merged and their weights added, unless the kernel is precomputed or a
+    callable, rows have costs of their own, or the form is primal: then copies may get different
     labels.
 
     References
