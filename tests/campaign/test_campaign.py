@@ -176,7 +176,7 @@ def test_the_words_of_a_verdict_say_what_is_promised():
     scores, truth = pool()
     verdict = run(Campaign(scores, min_precision=0.7, seed="06"), truth)
     assert (
-        "This is about these 3,000 rows. Campaigns like this one err in at most 10%."
+        "This is about these 3,000 rows. At most 10% of campaigns like this one are wrong."
         in verdict.reason
     )
     assert "positive answers" in str(verdict)

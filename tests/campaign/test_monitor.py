@@ -157,7 +157,7 @@ def test_scores_that_moved_and_the_share_accepted_are_said():
     monitor.draw(batch(rng, 500, 0.9, share=0.6)[0], 5)
     verdict = monitor.verdict()
     assert verdict.scores_moved
-    assert "The scores have moved: these rows are not like those." in str(verdict)
+    assert "The scores have changed: the new rows differ from those." in str(verdict)
     assert verdict.reference_share == pytest.approx(0.3, abs=0.03)
     assert verdict.as_dict()["share_accepted"] == pytest.approx(0.6, abs=0.06)
 

@@ -64,7 +64,7 @@ def test_nothing_is_said_before_the_last_answer(tmp_path):
     verdict = campaign.verdict()
     assert not verdict.certified
     assert verdict.forecast == 1
-    assert "looked at once, after 1 more label" in verdict.reason
+    assert "tested once, after 1 more label" in verdict.reason
     assert len(campaign.accepted().rows) == 0
     path = campaign.save(tmp_path / "a.campaign")
     again = Campaign.load(path)

@@ -181,7 +181,7 @@ def test_error_rate_is_said_kept_and_refused_where_it_has_no_formula(tmp_path):
     campaign = Campaign(scores, min_precision=0.8, error_rate=0.05, seed="01")
     verdict = label_until(campaign, (scores > -0.5).astype(int))
     assert verdict.certified
-    assert "a yes to 5.0% of the rows that are negative" in verdict.reason
+    assert "label up to 5.0% of the negatives as positive" in verdict.reason
     assert not verdict.operating_point.sampling.is_set
     assert Campaign.load(campaign.save(tmp_path / "c.campaign")).error_rate == 0.05
     with pytest.raises(ValueError, match="min_precision alone"):

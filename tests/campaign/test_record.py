@@ -103,7 +103,7 @@ def test_the_claim_is_one_plain_sentence(asked, said):
     assert campaign.verdict().certified
     told = claim_in_words(campaign)
     assert said in told
-    assert told.endswith("Campaigns like this one err in at most 10%.")
+    assert told.endswith("At most 10% of campaigns like this one are wrong.")
     assert claim_in_words(labeled(0, **asked)).startswith("Nothing is promised yet")
 
 
@@ -119,7 +119,7 @@ def test_a_model_that_can_not_reach_its_target_is_to_be_improved_and_the_risks_a
         campaign.tell(rows, truth[rows])
     reason = campaign.verdict().reason
     assert "least sure of (semisvm suggest)" in reason
-    assert "of the 3 campaigns together, at most 30% err in one or more" in reason
+    assert "the probability that any of the 3 campaigns is wrong is then at most 30%" in reason
 
 
 def test_a_table_says_why_a_wider_threshold_has_read_fewer_answers():
@@ -191,5 +191,5 @@ def test_a_claim_that_is_known_is_said_to_be():
     campaign = Campaign(scores, min_precision=0.9, thresholds=[0.0], seed="08")
     campaign.tell(range(20), (scores > 0).astype(int))
     assert claim_in_words(campaign).endswith(
-        "This is known: so many rows were labeled that nothing is left to chance."
+        "This is known: so many rows were labeled that there is no doubt left."
     )

@@ -267,7 +267,7 @@ def test_the_words_say_what_is_accepted_and_what_is_found():
     n_open = verdict.n_accepted - verdict.n_found
     accepted = f"{n_open:,} with high scores, and {verdict.n_found:,} found positive"
     assert f"{verdict.n_accepted:,} of 3,000 rows: {accepted}" in verdict.reason
-    assert "Campaigns like this one err in at most 10%" in verdict.reason
+    assert "At most 10% of campaigns like this one are wrong" in verdict.reason
 
 
 @pytest.mark.parametrize(("noise", "is_nearly_all"), [(0.5, False), (3.0, True)])

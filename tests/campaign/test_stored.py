@@ -219,7 +219,9 @@ def test_the_risks_of_campaigns_add_up(tmp_path):
     assert [entry["campaign"] for entry in third.ledger] == [1, 2, 3]
     assert third.total_risk == pytest.approx(0.25)
     reason = run(third, truth).reason
-    assert "This is campaign 3: of the 3 together, at most 25% err in one or more." in reason
+    assert (
+        "This is campaign 3: the probability that any of the 3 is wrong is at most 25%." in reason
+    )
     assert Campaign.load(third.save(tmp_path / "c")).total_risk == third.total_risk
 
 

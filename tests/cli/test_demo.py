@@ -35,7 +35,7 @@ def test_the_demo_tells_the_story_in_forty_lines(made):
         "has 600 images of digits. 40 of them have a label",
         "the 40 labels prove little: the precision is between",
         "10 labels: not proved yet",
-        "rows at least 90% are odd. Campaigns like this one err in at most 10%.",
+        "rows at least 90% are odd. At most 10% of campaigns like this one are wrong.",
         "semisvm label semisvm-demo-2/model.skops semisvm-demo-2/digits.csv --state"
         " semisvm-demo-2/odd.campaign --image 8x8 --web",
         "semisvm predict semisvm-demo-2/certified.skops semisvm-demo-2/digits.csv",

@@ -13,7 +13,7 @@ ROWS = [
     (([1.0, np.nan, 2.0], SIGN), "scores must be finite: 1 of 3 are NaN or infinite"),
     (([1.0, np.inf, -np.inf], SIGN), "scores must be finite: 2 of 3 are NaN or infinite"),
     ((SCORES, [1, -1]), "scores and sign differ in length"),
-    (([[1.0, 2.0, 3.0]], SIGN), "scores must be one number per row"),
+    (([[1.0, 2.0, 3.0]], SIGN), "scores must have one number per row"),
     (([], []), "scores is empty"),
     (
         (SCORES, [1, 0, -1]),
@@ -62,7 +62,7 @@ def test_rows_that_cannot_be_measured(name, rows, message):
         ({"accept": 1.5}, "accept must be"),
         ({"accept": True}, "accept must be a share"),
         ({"accept": 4}, "accept asks for 4 rows of 3"),
-        ({"accept": 2, "min_precision": 0.5}, "accept alone fixes the threshold"),
+        ({"accept": 2, "min_precision": 0.5}, "accept already fixes the threshold"),
     ],
 )
 def test_questions_that_have_no_answer(asked, message):

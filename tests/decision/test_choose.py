@@ -135,7 +135,7 @@ def test_expensive_misses_make_the_best_answer_a_constant():
     )
     assert point.threshold == -np.inf
     assert point.is_constant
-    assert "accepts every row, whatever its score: a constant" in str(point)
+    assert "accepts every row, regardless of its score" in str(point)
 
 
 def test_an_unreachable_precision_says_the_best_there_is_with_its_interval():

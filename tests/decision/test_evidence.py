@@ -17,7 +17,7 @@ def test_a_precision_on_too_few_accepted_labels_is_reached_unproven_and_says_so(
     assert point.reached
     assert (
         point.reason
-        == "This rests on 7 accepted labels; to prove a precision of 0.95 at 90% confidence takes"
+        == "This is based on 7 accepted labels; to prove a precision of 0.95 at 90% confidence takes"
         " at least 45, all of them right: don't rely on it."
     )
     assert point.status == "unproven"
@@ -32,7 +32,7 @@ def test_a_recall_on_too_few_positives_says_so_however_many_rows_are_accepted():
     )
     assert point.reached
     assert point.reason.startswith(
-        "This rests on 21 positive labels; to prove a recall of 0.9 at 90% confidence takes at"
+        "This is based on 21 positive labels; to prove a recall of 0.9 at 90% confidence takes at"
         " least 22,"
     )
 
@@ -68,7 +68,7 @@ def test_a_precision_of_one_can_not_be_proved():
 def test_a_given_threshold_on_too_few_labels_says_so():
     point = decision.measure(*perfect_rows(1, 4), 4.5, target=decision.Target(min_precision=0.9))
     assert point.reached
-    assert point.reason.startswith("This rests on 1 accepted label; ")
+    assert point.reason.startswith("This is based on 1 accepted label; ")
 
 
 @pytest.mark.parametrize("asked", [{}, {"costs": (5.0, 1.0)}, {"accept": 2}])
@@ -86,6 +86,6 @@ def test_a_preference_classifier_records_thin_evidence_and_does_not_warn():
     assert point.reached
     assert (
         point.reason
-        == f"This rests on {point.counts.accepted} accepted labels; to prove a precision of 0.95 at"
+        == f"This is based on {point.counts.accepted} accepted labels; to prove a precision of 0.95 at"
         " 90% confidence takes at least 45, all of them right: don't rely on it."
     )

@@ -302,7 +302,7 @@ def test_a_number_of_rows_is_accepted_exactly_and_a_share_out_of_fold():
     assert str(point).startswith("Accept 25.0% of rows")
     with pytest.raises(ValueError, match="more rows than there are"):
         PositiveUnlabeledSVC(accept=201).fit(X, y)
-    with pytest.raises(ValueError, match="accept alone fixes the threshold"):
+    with pytest.raises(ValueError, match="accept already fixes the threshold"):
         PositiveUnlabeledSVC(accept=20, min_recall=0.5).fit(X, y)
 
 

@@ -55,7 +55,7 @@ def test_the_whole_way_to_a_certified_model(mails, capsys):
     folder, truth = mails
     done = start(capsys, folder)
     assert done.code == 0
-    assert "What it may take" in done.out
+    assert "Expected labels" in done.out
     filled = folder / "batch.csv"
     for number in range(6):
         fill_in(filled, truth)
@@ -73,7 +73,7 @@ def test_the_whole_way_to_a_certified_model(mails, capsys):
     rows_file = folder / "rows.csv"
     written = run_command(capsys, "certify", "rows", folder / "c.campaign", "--out", rows_file)
     assert written.code == 0
-    assert "Campaigns like this one err in at most 10%" in written.out
+    assert "At most 10% of campaigns like this one are wrong" in written.out
     accepted = read(rows_file)
     assert {row["why"] for row in accepted} <= {"above the threshold", "found positive"}
     assert all(
@@ -109,7 +109,7 @@ def test_no_rows_are_written_while_nothing_is_certified(mails, capsys):
         capsys, "certify", "rows", folder / "c.campaign", "--out", folder / "rows.csv"
     )
     assert done.code == 1
-    assert "looked at once, after 30 more labels" in done.out
+    assert "tested once, after 30 more labels" in done.out
     assert not (folder / "rows.csv").exists()
 
 
@@ -278,7 +278,7 @@ def test_the_ledger_is_a_file_beside_the_model_which_stays_as_it_is(mails, capsy
     answer(capsys, folder, truth)
     done = start(capsys, folder, "--min-recall", "0.8", "--force")
     assert "Campaign 2" in done.out
-    assert "Of the 2 campaigns on this task together, at most 20%" in done.out
+    assert "any of the 2 campaigns on this task is wrong is at most 20%" in done.out
     assert model.read_bytes() == before
     assert [entry["answered"] for entry in ledger_of(folder)] == [True]
     assert (folder / "spam.skops.ledger").stat().st_mode & 0o777 == 0o600
@@ -589,7 +589,7 @@ def test_answers_of_two_people_and_the_error_rate_of_a_campaign(mails, capsys):
     assert len(numbers & known) == 2
     done = run_command(capsys, *tell, fill_in(folder / "cy.csv", truth), "--annotator", "Cy")
     assert "2 rows answered by two people: 2 alike" in done.out
-    assert done.out.count("a yes to 2.0% of the rows that are negative") == 1
+    assert done.out.count("label up to 2.0% of the negatives as positive") == 1
 
     # Whoever answers next may be somebody else.
     words = ("--annotator", "Cy", "--for", "Ann", "--out", folder / "ann.csv", "-n", 20)

@@ -208,5 +208,5 @@ def test_a_model_without_a_target_does_not_say_that_one_was_reached():
     X = np.random.default_rng(0).normal(size=(80, 2))
     y = np.where(np.arange(80) < 40, (X[:, 0] > 0).astype(int), -1)
     model = semisvm.AutoSVC().fit(X, y)
-    assert str(model.operating_point_).startswith("No precision or recall was asked for (")
+    assert str(model.operating_point_).startswith("No target was set (")
     assert "reached" not in str(model.operating_point_)

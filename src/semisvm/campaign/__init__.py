@@ -1,5 +1,5 @@
-"""Label until certified: freeze a model, draw rows of a pool at random, ask for their labels, stop
-when they prove it.
+"""Label until certified: freeze a model, draw rows of a pool at random, ask for their labels, and
+stop when these prove the target.
 
 **The claim about the pool.** Among these N rows, which had no label when the campaign began, the
 rows that the model accepts at the certified threshold have (say) precision at least p. The chance,
@@ -7,9 +7,9 @@ over the random clocks drawn here, that a campaign ever says such a thing wrongl
 confidence. Labels are fixed and unknown: no independence, no calibrated scores and no random
 training labels are needed, and the pool may have served as unlabeled training rows.
 
-**The claim about new rows.** The same for new rows from the source of the pool. It needs besides
-that the pool is an independent sample of that source and took no part in training, not even as
-unlabeled rows. A fifth of the pool then only sets the thresholds, so that the other rows are
+**The claim about new rows.** The same for new rows from the source of the pool. In addition, the
+pool must be an independent sample of that source that was not used in training, not even as
+unlabeled rows. A fifth of the pool is then used for the thresholds only, so that the other rows are
 independent of them.
 
 What is frozen at the start: thresholds, their order, the speeds of the draws, the beliefs that bet.
@@ -20,7 +20,7 @@ Training labels are used for these, and for nothing else.
     model      scores of a classifier for one class, and the classifier with a threshold of its own
     state      what a campaign consists of
     file       the file in which it is kept, and several programs that write it
-    answers    what was said about which row
+    answers    the answers, by row
     draws      one random order of the pool, in which every claim reads its own rows
     agreement  several people who answer: second opinions, and how far they agree
     procedure  what every test does: rows to ask for, where it stands, the rows accepted
@@ -28,7 +28,7 @@ Training labels are used for these, and for nothing else.
     precision_sets, recall_sets   certified sets
     one_look   a recall, looked at once when a random sample is complete
     claims     the evidence of one target at one threshold, from the answers so far
-    verdict    what came of it: a table, an operating point, sentences
+    verdict    the outcome: a table, an operating point, sentences
     monitor    an alarm when new rows break the promise
     record     the claim in one sentence, and how the evidence grew, for the report
 
@@ -67,7 +67,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`ThresholdClassifier` needs scikit-learn: it is brought in when it is first asked for."""
+    """`ThresholdClassifier` needs scikit-learn, so it is imported when it is first used."""
     if name != "ThresholdClassifier":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return import_module("semisvm.campaign.model").ThresholdClassifier

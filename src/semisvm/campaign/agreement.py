@@ -1,4 +1,4 @@
-"""Several people who answer: rows for a second opinion, and how far the answers agree."""
+"""Several annotators: rows for a second opinion, and how well the answers agree."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ SECOND_OPINIONS = 2**32  # the phase of the clocks that choose rows for a second
 
 @dataclass(frozen=True, repr=False)
 class Agreement:
-    """How far people agree on rows that several of them answered.
+    """Agreement of people on rows that several of them answered.
 
     Attributes
     ----------
     n_rows, n_same : int
-        Second answers, and how many of them are as the first.
+        Number of second answers, and of those that equal the first.
     share, low, high : float
-        The share that is, and its 90% interval; NaN where nobody answered a second time.
+        The share of equal answers, and its 90% interval; NaN without second answers.
     by_annotator : dict of {str: int}
-        First answers by person.
+        Number of first answers by person.
     words : str
-        All of it in sentences, with what wrong answers would do to the promise.
+        A description in sentences, with the effect that wrong answers would have on the promise.
     """
 
     n_rows: int
@@ -71,7 +71,7 @@ def measure_agreement(state: CampaignState) -> Agreement:
     n_same = sum(first == second for first, second in pairs)
     names = [answer.annotator for answer in log.answers.values() if answer.annotator is not None]
     share, low, high = math.nan, math.nan, math.nan
-    words = "No row was answered by two people: `draw(annotator=...)` mixes such rows in."
+    words = "No row was answered by two people: `draw(annotator=...)` includes such rows."
     if pairs:
         share = n_same / len(pairs)
         low, high = map(float, binomial_interval(n_same, len(pairs), 0.9))
@@ -95,12 +95,12 @@ def _effect(state: CampaignState, most_wrong: float) -> str:
     """What wrong answers would do to the promise of a precision."""
     precision = state.tested_target.min_precision
     if state.error_rate:
-        return ""  # the verdict says what it allows for
+        return ""  # the verdict accounts for it
     if precision is None or state.target.min_recall is not None:
-        return " The promise takes every answer for true."
+        return " The promise assumes that every answer is true."
     worst = precision_with_errors(precision, min(most_wrong, 0.99))
     return (
-        " The promise takes every answer for true. If people said yes to"
+        " The promise assumes that every answer is true. If people said yes to"
         f" {most_wrong:.0%} of the negatives, which the answers do not rule out, a precision of"
-        f" {precision:g} would be {worst:.3g}: `error_rate` makes a campaign account for it."
+        f" {precision:g} would be {worst:.3g}. To account for this, set `error_rate`."
     )

@@ -1,4 +1,4 @@
-"""What was said about which row of a pool: answers, their times, and what was changed afterward."""
+"""Answers about the rows of a pool: their labels, times and corrections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The campaign: rows to label, answers, what they prove."""
+"""The campaign: rows to label, answers, and what these prove."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from semisvm.decision.checks import check_confidence, check_scores
 from semisvm.decision.sampling_plan import PlanKind
 from semisvm.errors import counted
 
-LIKELY_RIGHT = 0.95  # a first guess of how many labels of somebody else are right
+LIKELY_RIGHT = 0.95  # a first guess of the share of given labels that are right
 
 PROCEDURES: dict[PlanKind, Callable[[CampaignState], Procedure]] = {
     "thresholds": ThresholdTests,
@@ -41,67 +41,67 @@ PROCEDURES: dict[PlanKind, Callable[[CampaignState], Procedure]] = {
 
 
 class Campaign:
-    """Label rows of a pool until a threshold is certified.
+    """Label rows of a pool until a threshold is certified for a target, such as a precision.
 
     Parameters
     ----------
     scores : array-like of shape (n_rows,)
         Scores of the pool by a fitted classifier, which must not change until the campaign ends.
-        The row numbers of the campaign are places in this array.
+        The row numbers of the campaign are indices into this array.
     min_precision, min_recall, min_f : float, optional
-        What to certify; at least one of these and `max_cost`. Several have to hold at the same
-        threshold.
+        Targets to certify; at least one of these or `max_cost`. Several targets have to hold at the
+        same threshold.
     max_cost : float, optional
-        The highest expected cost per row; it needs `costs`.
+        Maximum expected cost per row; it needs `costs`.
     beta : float, default=1.0
-        Of the F-score.
+        Beta of the F-score; above 1 recall counts more.
     costs : (float, float), optional
         Cost of a missed positive and of an accepted negative.
     confidence : float, default=0.9
-        The probability with which the promise holds.
+        The probability that the promise holds.
     claim : {"pool", "new rows"}, default="pool"
-        About these rows, or about new rows from the same source. The second needs a pool that took
-        no part in training, not even as unlabeled rows.
+        Whether the promise is about the rows of the pool or about new rows from the same source.
+        The second needs a pool that was not used in training, not even as unlabeled rows.
     calibration : (scores, sign), optional
-        Scores and true signs (+1, -1) of labeled rows by fits that had not seen their labels. They
-        say where to look first. A promise does not depend on them, but the number of labels does.
+        Out-of-fold or held-out scores of labeled rows, and their true signs (+1, -1). They
+        determine which rows to draw first. The promise does not depend on them, but the number of
+        labels does.
     probabilities : array-like of shape (n_rows,), optional
-        The predicted chance that each row is positive; by default from `calibration`, or from the
-        scores alone.
+        The predicted probability that each row is positive; by default from `calibration`, or from
+        the scores only.
     thresholds : array-like, optional
-        Thresholds to test, in this order, as they are; by default nested sets are chosen from
-        scores and calibration, and what is certified is the best set of rows.
+        Thresholds to test, in this order. By default, nested sets of rows are chosen from scores
+        and calibration, and the best of them is certified.
     dont_know : {"bad", "leave out"}, default="bad"
-        What the answer None means. "bad": the row counts as an error of the model, so that the
-        promise errs on the safe side. "leave out": the promise is about the rows that can be
-        decided.
+        Meaning of the answer None. "bad": the row counts as an error of the model, which is
+        conservative. "leave out": the promise is only about rows whose label can be decided.
     error_rate : float, default=0.0
-        The share of the negative rows, at most, that people call positive. With it, answers have to
-        show a precision of p + (1 - p) * error_rate, so that `min_precision=p` holds in truth. Only
-        for `min_precision`, and for all rows above a threshold.
+        Maximum share of the negative rows that people label as positive. The answers then have to
+        show a precision of p + (1 - p) * error_rate, so that the true precision is at least
+        `min_precision=p`. Only for `min_precision`, and for all rows above a threshold.
     budget : int, optional
-        About how many labels will be given: draws are planned for the best set after so many. By
-        default they are planned for an early first certificate, and from there for 200 labels. A
-        budget of up to 500 labels also proves more of a precision: looks are paid for up to the
-        budget, and one tenth of the risk is left for labels beyond it. It does not bind, unless
+        Approximate number of labels that will be given: draws are planned for the best set after
+        that many. By default they are planned for an early first certificate, and then for 200
+        labels. With a budget of up to 500 labels a larger set can be certified for a precision,
+        because nine tenths of the risk are spent within the budget. It is not a limit, unless
         `one_look` is true.
     one_look : bool, default=False
         For `min_recall`: the first `budget` rows are a simple random sample, and the verdict is
-        open until all of them are answered. Who can wait gets a smaller set: looking at any time
-        has its price.
+        open until all of them are answered. The certified set is then smaller than if the verdict
+        may be read at any time.
     after : sequence of Campaign or dict, default=()
-        Earlier campaigns on the same task, whose risks are added to this one's (their `ledger`
-        entries are enough). Name every campaign on this task that has an answer.
+        All earlier campaigns on the same task that have an answer, or their `ledger` entries. Their
+        risks are added to that of this campaign.
     seed : str, optional
-        Hexadecimal digits, for tests; by default from the operating system. Whoever draws seeds
-        until one passes has proved nothing: the seed given is recorded as such.
+        Hexadecimal digits, for tests; by default from the operating system. A given seed is
+        recorded, because a certificate is not valid if seeds were tried until one passed.
     classes, pos_label : optional
-        With them, answers are class labels: `pos_label` is positive, any other of `classes`
-        negative. Without them, answers are 1 and 0.
+        The class labels that are used as answers: `pos_label` is positive, the others are negative.
+        By default answers are 1 and 0.
 
     See Also
     --------
-    ThresholdClassifier : A classifier with the certified threshold.
+    ThresholdClassifier : A classifier with a certified threshold.
 
     Examples
     --------
@@ -241,29 +241,31 @@ class Campaign:
         calibration: tuple[ArrayLike, ArrayLike] | None = None,
         **options: Any,
     ) -> Campaign:
-        """Begin a campaign about the predictions of a fitted classifier.
+        """Start a campaign about the predictions of a fitted classifier.
 
         Parameters
         ----------
         model : classifier
-            Fitted, with `decision_function` or `predict_proba`; of this library or of scikit-learn.
+            A fitted classifier of this library or scikit-learn, with `decision_function` or
+            `predict_proba`.
         X_pool : {array-like, sparse matrix} of shape (n_rows, n_features)
             The pool: rows whose labels are not known.
         pos_label : label, optional
             The positive class; by default the second of two. With more classes, the score of a row
-            is the lead of the positive class over the best other one.
+            is the difference between the positive class and the best other class.
         training : (X, y), optional
-            The rows that the model was fitted on. It is fitted again in five folds, to learn what
-            scores of rows mean that it has not seen.
+            The training rows and labels of the model. Five-fold cross-validation on them gives
+            `calibration`.
         calibration : (scores, sign), optional
-            The result of that, if it is known already; `PreferenceSVC` knows it.
+            Out-of-fold scores and true signs, if they are known already, as those of
+            `PreferenceSVC` are.
         **options
             Parameters of `Campaign`: the target, `confidence`, `claim` and the others.
 
         Returns
         -------
         Campaign
-            Ready to draw. Answers are class labels of the model.
+            The new campaign. Answers are class labels of the model.
 
         Examples
         --------
@@ -302,29 +304,28 @@ class Campaign:
         classes: Sequence[Any] | None = None,
         **options: Any,
     ) -> Campaign:
-        """Begin a campaign about labels that somebody else has made: a language model, a rule, a
-        vendor.
+        """Start a campaign about given labels, for example by a language model, a rule or a vendor.
 
         Parameters
         ----------
         labels : array-like of shape (n_rows,)
             The label of each row of the pool.
         confidences : array-like of shape (n_rows,), optional
-            How sure each label is, the more the surer. A promise does not depend on them, but which
-            rows are certified first does. Between 0 and 1 they are taken as the chance that the
-            label is right. By default all labels are equally sure.
+            How confident each label is, higher for more confident. Values between 0 and 1 are used
+            as the probability that the label is right. They determine which rows are certified
+            first; the promise does not depend on them. By default all labels are equally confident.
         pos_label : label, optional
-            The class that the target is about: of the rows with this label, so many are of this
-            class. By default it is about all labels: so many of them are right.
+            The class that the target is about: the share of rows with this label that are of this
+            class. By default the target is about all labels: the share of them that are right.
         classes : sequence of labels, optional
-            What may be answered; by default the labels that occur.
+            The possible answers; by default the labels that occur.
         **options
             Parameters of `Campaign`: the target, `confidence` and the others.
 
         Returns
         -------
         Campaign
-            Ready to draw. Answers are classes: what the row is, not whether its label is right.
+            The new campaign. Answers are classes: what the row is, not whether its label is right.
 
         Examples
         --------
@@ -385,12 +386,14 @@ class Campaign:
 
     @property
     def target(self) -> Target:
-        """What is to be certified."""
+        """The target to certify."""
         return self._state.target
 
     @property
     def confidence(self) -> float:
-        """One minus the share of campaigns like this one that may err."""
+        """The probability that the promise holds: one minus the share of campaigns like this one
+        that may err.
+        """
         return self._state.confidence
 
     @property
@@ -400,12 +403,12 @@ class Campaign:
 
     @property
     def dont_know(self) -> str:
-        """What the answer None means: "bad" or "leave out"."""
+        """Meaning of the answer None: "bad" or "leave out"."""
         return self._state.dont_know
 
     @property
     def error_rate(self) -> float:
-        """The share of the negatives, at most, that people call positive."""
+        """Maximum share of the negatives that people label as positive."""
         return self._state.error_rate
 
     @property
@@ -427,7 +430,9 @@ class Campaign:
 
     @property
     def total_risk(self) -> float:
-        """The chance, at most, that any campaign of the ledger is wrong: the sum of their risks."""
+        """Upper bound of the probability that any campaign of the ledger is wrong: the sum of their
+        risks.
+        """
         return self._state.total_risk
 
     @property
@@ -437,7 +442,7 @@ class Campaign:
 
     @property
     def n_in_play(self) -> int:
-        """The number of rows that the promise rests on: all, or those that did not set the
+        """The number of rows that the promise is based on: all, or those that did not set the
         thresholds.
         """
         return self._state.n_in_play
@@ -451,7 +456,7 @@ class Campaign:
 
     @property
     def labels(self) -> dict[int, Any]:
-        """What was answered for each row: a class label (or 1 and 0), None for "don't know"."""
+        """The label answered for each row: a class label (or 1 and 0), None for "don't know"."""
         return {row: answer.label for row, answer in self._state.log.answers.items()}
 
     @property
@@ -480,19 +485,18 @@ class Campaign:
         Parameters
         ----------
         n : int, default=10
-            How many.
+            Number of rows.
         annotator : str, optional
-            Who is going to answer. A share of the rows is then drawn from those that others have
-            answered, to see how far people agree (`agreement`).
+            The person who is going to answer. A share of the rows is then drawn from those that
+            others have answered, to measure `agreement`.
         repeat : float, default=0.1
-            That share.
+            The share of rows drawn for `agreement`.
 
         Returns
         -------
         list of int
-            Row numbers; rows that were drawn before and have no answer yet come first. Empty when
-            there is nothing left to ask: every threshold is certified, or every row that matters is
-            answered.
+            Row numbers; rows that were drawn before and have no answer yet come first. Empty if
+            every threshold is certified, or if every row that matters has an answer.
         """
         if n < 1:
             raise ValueError(f"n must be at least 1, got {n}.")
@@ -505,7 +509,7 @@ class Campaign:
         return new + again
 
     def tell(self, rows: Iterable[int] | int, answers: Any, annotator: str | None = None) -> None:
-        """Give answers, for rows that were drawn or for any others; an answer given before is
+        """Record answers, for rows that were drawn or for any others; an earlier answer is
         corrected.
 
         Parameters
@@ -513,27 +517,27 @@ class Campaign:
         rows : int or sequence of int
             Row numbers.
         answers : label or sequence of labels
-            One per row: class labels if the campaign knows the classes, else 1 or 0; None (or NaN)
+            One answer per row: class labels if the campaign has classes, else 1 or 0; None (or NaN)
             for "don't know".
         annotator : str, optional
-            Who answers. The first answer to a row counts; those of other people are kept for
-            `agreement`.
+            The person who answered. The first answer to a row counts; those of other people are
+            kept for `agreement`.
 
         Notes
         -----
-        Corrections are kept in a log and their number is shown. Answers that are changed because of
-        the verdict make it worthless, and nothing can detect that.
+        Corrections are logged and their number is shown. If answers are changed because of the
+        verdict, the certificate is not valid, and this can't be detected.
         """
         self._state.log.add(rows, answers, annotator)
         self._tests.read()
 
     def withdraw(self, rows: Iterable[int] | int) -> None:
-        """Take answers back, as if they had not been given; the rows are asked again.
+        """Withdraw answers, as if they had not been given; the rows can be drawn again.
 
         Parameters
         ----------
         rows : int or sequence of int
-            Row numbers; those without an answer stay as they are. Each withdrawal is logged as a
+            Row numbers; those without an answer are ignored. Each withdrawal is logged as a
             correction.
         """
         self._state.log.remove(rows)
@@ -548,33 +552,34 @@ class Campaign:
         image: str | None = None,
         folder: str | Path | None = None,
     ) -> Any:
-        """Ask a person for the labels, one row at a time, with what is proved so far beside them.
+        """Ask a person for labels, one row at a time, in a notebook or a terminal, and show what is
+        proved so far.
 
         Parameters
         ----------
         X : DataFrame, array-like, sparse matrix or sequence of shape (n_rows, ...)
-            The rows of the pool, as people read them: cells with text, numbers, links, or images
-            (paths, bytes, base64 text, images of Pillow).
+            The rows of the pool in a form that people can read: cells with text, numbers, links, or
+            images (paths, bytes, base64 text, Pillow images).
         path : str or path, optional
-            The file that is written after every answer; by default the one that the campaign was
-            read from or saved to last, if there is one.
+            The file to save to after every answer; by default the one that the campaign was last
+            loaded from or saved to, if any.
         show : sequence of str, default=()
-            The columns to show, in this order; by default they are chosen.
+            The columns to show, in this order; by default they are chosen automatically.
         image : str, optional
-            The size of a picture that the columns of numbers make: "8x8" (width x height, gray), or
-            "32x32x3" with colors. With "8x8:pixel" they are those whose name begins with "pixel".
+            The size of an image whose pixels are the numeric columns: "8x8" (width x height, gray),
+            or "32x32x3" in color. "8x8:pixel" uses the columns whose name begins with "pixel".
         folder : str or path, optional
-            Where paths of images begin; by default the working directory.
+            The folder that paths of images are relative to; by default the working directory.
 
         Returns
         -------
         LabelWidget or None
-            In Jupyter, VS Code and marimo a widget, which needs `pip install "semisvm[notebook]"`;
-            elsewhere the rows are asked in the terminal, and nothing is returned.
+            A widget in Jupyter, VS Code and marimo, which needs `pip install "semisvm[notebook]"`.
+            Elsewhere rows are asked in the terminal, and None is returned.
 
         Notes
         -----
-        Neither scores nor predictions are shown, so that the person is not led.
+        Scores and predictions are not shown, so that they can't influence the person.
         """
         from semisvm.campaign.labeling.rows import label_rows
 
@@ -583,39 +588,42 @@ class Campaign:
         return label_rows(self, X, path, show, image, folder)
 
     def agreement(self) -> Agreement:
-        """Return how far people agree on rows that several of them answered.
+        """Return how well people agree on rows that several of them answered.
 
         Returns
         -------
         Agreement
-            Counts, and what wrong answers would do to the promise; print it.
+            Counts, and the effect that wrong answers would have on the promise; print it for a
+            description.
         """
         return measure_agreement(self._state)
 
     # ---- what is proved ----
 
     def verdict(self) -> CampaignVerdict:
-        """Return what is proved so far; it may be called at any time and changes nothing.
+        """Return what is proved so far; it may be called at any time and does not change the
+        campaign.
 
         Returns
         -------
         CampaignVerdict
-            Whether a threshold is certified, which, and what the next one takes.
+            Whether a threshold is certified, which one, and how many labels the next one is
+            expected to take.
         """
         return make_verdict(self._state, self.standing(), self._X_pool)
 
     def standing(self, *, with_forecasts: bool = True) -> Standing:
-        """Return where the campaign stands, in figures; `verdict` puts them into words.
+        """Return the state of the campaign in figures; `verdict` describes it in words.
 
         Parameters
         ----------
         with_forecasts : bool, default=True
-            Whether to forecast labels, which takes most of the time.
+            Whether to forecast the number of labels, which takes most of the time.
 
         Returns
         -------
         Standing
-            One line per threshold, and what is certified.
+            One record per threshold, and what is certified.
         """
         return self._tests.standing(with_forecasts=with_forecasts)
 
@@ -631,28 +639,28 @@ class Campaign:
         return self._tests.accepted()
 
     def prices(self) -> PriceList:
-        """Return what each threshold is predicted to give and to cost in labels, as far as is known
-        now.
+        """Return the predicted result of each threshold and the number of labels it is expected to
+        take.
 
         Returns
         -------
         PriceList
-            One line per threshold; print it. The forecasts are about right where the predictions
-            are: in most cases that were measured, half of the campaigns take less than 0.8 to 1.3
-            times as many.
+            One record per threshold; print it for a table. The forecasts are about as good as the
+            model's predictions: in most cases measured, half of the campaigns took less than 0.8 to
+            1.3 times the forecast.
         """
         return PriceList(self.standing().table, self._tests.fewest_labels())
 
     # ---- the file ----
 
     def save(self, path: str | Path) -> Path:
-        """Write the campaign to a JSON file, from which it can go on.
+        """Save the campaign to a JSON file, from which it can be continued.
 
         Parameters
         ----------
         path : str or path
-            The file; an existing one is replaced. It is complete or stays as it was. Answers that
-            another program has saved there since this one read it are kept and taken over.
+            The file. An existing one is replaced, completely or not at all. Answers that another
+            program has saved there in the meantime are kept and added to this campaign.
 
         Returns
         -------
@@ -662,8 +670,8 @@ class Campaign:
         Raises
         ------
         ValueError
-            If another program has saved another answer for the same row meanwhile. Nothing is
-            written then.
+            If another program has saved a different answer for the same row in the meantime.
+            Nothing is written then.
         """
         self._synced = save_state(self._state, path, self._synced)
         self._tests.read()
@@ -671,16 +679,15 @@ class Campaign:
 
     @classmethod
     def load(cls, path: str | Path, scores: ArrayLike | None = None) -> Self:
-        """Read a campaign; its evidence is computed again from the answers.
+        """Load a campaign; its evidence is computed again from the answers.
 
         Parameters
         ----------
         path : str or path
-            What `save` wrote.
+            A file that `save` wrote.
         scores : array-like of shape (n_rows,), optional
-            The scores of the pool by the model as it is now. If they are not those that the
-            campaign began with, it is refused: a promise about a model that has changed has no
-            meaning.
+            The scores of the pool by the current model. They must equal those at the start of the
+            campaign, because the promise is about that model.
 
         Returns
         -------
@@ -690,7 +697,7 @@ class Campaign:
         Raises
         ------
         ValueError
-            If the file is not that of a campaign, is damaged or newer, or if the scores have
+            If the file is not a campaign, is damaged or from a newer version, or if the scores have
             changed.
         """
         campaign = cls._of(load_state(path))
@@ -700,7 +707,7 @@ class Campaign:
         return campaign
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON values.
+        """Return the campaign as plain JSON values.
 
         Returns
         -------
@@ -731,13 +738,12 @@ class Campaign:
         return object.__new__(cls)._begin(state)
 
     def check_scores(self, scores: ArrayLike) -> None:
-        """Refuse to go on if the model's scores of the pool are not those that the campaign began
-        with.
+        """Raise ValueError if the scores of the pool are not those at the start of the campaign.
 
         Parameters
         ----------
         scores : array-like of shape (n_rows,)
-            The scores of the pool by the model as it is now.
+            The scores of the pool by the current model.
         """
         self._state.require_scores(scores)
 

@@ -1,10 +1,10 @@
-"""The model of a campaign: its scores for one class, and its new threshold.
+"""The model of a campaign: its scores for one class, and a classifier with a new threshold.
 
 With two classes the score is that of `decision_function`, or the probability of the positive class.
-With more it is the lead of the positive class over the best of the others: above 0 exactly where
-the class wins.
+With more it is the difference between the positive class and the best other class: above 0 exactly
+where the positive class wins.
 
-`ThresholdClassifier` is the model with what was certified. This module needs scikit-learn, and a
+`ThresholdClassifier` is the model with a certified threshold. This module needs scikit-learn, and a
 campaign about plain scores does not: it is imported where a model is given.
 """
 
@@ -106,20 +106,19 @@ def _why_inner_has_no(name: str) -> Callable[[Any], str]:
 class ThresholdClassifier(
     LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
 ):
-    """A classifier that accepts a row as positive where its score is above a given threshold.
+    """Classifier that predicts the positive class for rows with a score above a given threshold.
 
-    `model.with_threshold(point)` makes one around a fitted model: it can predict at once, with the
-    certified threshold. Fitting it again fits the inner classifier again and keeps the threshold,
-    but no promise.
+    `model.with_threshold(point)` wraps a fitted model with a certified threshold, ready to predict.
+    `fit` fits the wrapped classifier again and keeps the threshold, but not its certificate.
 
     Parameters
     ----------
     estimator : classifier
-        With `decision_function` or `predict_proba`.
+        A classifier with `decision_function` or `predict_proba`.
     threshold : float, default=0.0
         Rows with a score above it are accepted. With two classes the score is that of
-        `decision_function`, or the probability of the positive class; with more it is the lead of
-        the positive class over the best other one.
+        `decision_function`, or the probability of the positive class; with more it is the
+        difference between the positive class and the best other class.
     pos_label : label, default=None
         The positive class; by default the last one.
 
@@ -130,11 +129,11 @@ class ThresholdClassifier(
     classes_ : ndarray of shape (n_classes,)
         The classes.
     operating_point_ : OperatingPoint or None
-        What is promised of the threshold; None after `fit`.
+        The certificate of the threshold; None after `fit`.
     operating_points_ : dict of {class: OperatingPoint}
-        The same under the name of the positive class; empty where there is none.
+        The same by positive class; empty after `fit`.
     n_features_in_ : int
-        The number of features, where the inner classifier knows it.
+        The number of features, if the wrapped classifier has it.
 
     See Also
     --------
@@ -169,20 +168,20 @@ class ThresholdClassifier(
         *,
         X_pool: Any = None,
     ) -> ThresholdClassifier:
-        """Put a threshold around a model that is fitted already.
+        """Wrap a fitted model with a threshold.
 
         Parameters
         ----------
         model : classifier
             Fitted.
         point : OperatingPoint or float
-            What a campaign certified, or a plain threshold.
+            A certified operating point, or a plain threshold.
         pos_label : label, default=None
             The positive class; by default the second of two.
         X_pool : {array-like, sparse matrix} of shape (n_rows, n_features), optional
-            The pool of the campaign. It is scored again, because a promise holds only for a model
-            that accepts the same rows of it. Needed where the point does not know the pool: after
-            `Campaign.load`, or where the campaign began with scores.
+            The pool of the campaign. It is scored again, because the certificate only holds for a
+            model that accepts the same rows. Needed after `Campaign.load`, and if the campaign was
+            started with scores.
 
         Returns
         -------
@@ -209,12 +208,11 @@ class ThresholdClassifier(
 
     def _require_pool(self, digest: str, X_pool: Any) -> None:
         """ValueError if the model does not accept the rows of the pool that were certified."""
-        instead = "or pass point.threshold, a plain threshold without a promise."
+        instead = "or pass point.threshold, a plain threshold without a certificate."
         if X_pool is None:
             raise ValueError(
-                "A certificate holds only for the model that the campaign began with, and without"
-                " the rows of the pool it can't be checked that this is the model: pass X_pool,"
-                f" {instead}"
+                "A certificate holds only for the model that the campaign began with, which can't"
+                f" be checked without the rows of the pool: pass X_pool, {instead}"
             )
         raw, _ = response_of(self.estimator_, X_pool)
         scores = scores_for_class(raw, self.classes_, self._positive_class())
@@ -226,17 +224,17 @@ class ThresholdClassifier(
             )
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
-        """Fit the inner classifier; the threshold stays, what was promised of it does not.
+        """Fit the wrapped classifier; the threshold is kept, its certificate is not.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            The labels, with a marker where there is none if the classifier takes one:
-            :doc:`/scikit-learn`.
+            The labels; unlabeled rows need a marker that the classifier supports (see
+            :doc:`/scikit-learn`).
         **fit_params : dict
-            Passed on to the inner `fit`.
+            Passed on to the `fit` of the wrapped classifier.
 
         Returns
         -------
@@ -267,7 +265,7 @@ class ThresholdClassifier(
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes above 0 for the second; with more, the largest wins.
+            With two classes, positive for the second class; with more, the largest wins.
         """
         check_is_fitted(self)
         refuse_marker_as_class(self.unlabeled)
@@ -291,8 +289,7 @@ class ThresholdClassifier(
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            The positive class for rows above the threshold; for the others the class that wins
-            among the rest.
+            The positive class for rows above the threshold, else the best of the other classes.
         """
         scores = self.decision_function(X)
         if scores.ndim > 1:
@@ -303,7 +300,7 @@ class ThresholdClassifier(
 
     @available_unless(_why_inner_has_no("predict_proba"))
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities of the inner classifier; the threshold does not change them.
+        """Return the probabilities of the wrapped classifier, which do not depend on the threshold.
 
         Parameters
         ----------
@@ -320,7 +317,7 @@ class ThresholdClassifier(
 
     @available_unless(_why_inner_has_no("predict_log_proba"))
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithms of the probabilities of the inner classifier.
+        """Return the logarithms of the probabilities of the wrapped classifier.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Keep watch on a promise after the model is in use: a few labels of each batch of new rows.
+"""Monitor a promise while the model is in use, with a few labels of each batch of new rows.
 
 **The claim.** If new rows keep coming from a source where the promise holds, the chance that the
 monitor *ever* raises an alarm is at most `risk`. No alarm is no proof that the promise holds: a
@@ -43,21 +43,21 @@ MOST_REFERENCE = 2_000  # scores of the reference that are kept: evenly spaced q
 
 @dataclass(frozen=True)
 class MonitoredBatch:
-    """New rows that were scored together, and those of them to label.
+    """A batch of new rows, and those of them to label.
 
     Attributes
     ----------
     n_rows, n_accepted : int
-        The rows, and how many of them score above the threshold.
+        Number of rows, and number of rows with a score above the threshold.
     drawn : list of int
-        Row numbers, places in the scores of the batch, in the order of the draw.
+        Row numbers (indices into the scores of the batch), in the order in which they were drawn.
     accepted : list of bool
         Whether each of them is accepted.
     p_value : float or None
-        Of a test that the scores come from where the reference comes from (Kolmogorov and Smirnov);
-        None for a first batch that is the reference.
+        P-value of the Kolmogorov-Smirnov test that the scores have the same distribution as the
+        reference; None for a first batch that is the reference.
     about : dict
-        Free for notes of the caller, as plain JSON values.
+        Notes of the caller, as plain JSON values.
     """
 
     n_rows: int
@@ -75,26 +75,27 @@ class MonitoredBatch:
 
 @dataclass(frozen=True)
 class MonitorVerdict:
-    """What the labels since the start say about a promise; print it.
+    """What the labels so far say about a promise; print it for a description.
 
     Attributes
     ----------
     alarm : bool
         Whether the promise is broken.
     evidence, evidence_needed : float
-        The highest evidence so far that it is broken, and what raises an alarm.
+        The highest evidence so far that it is broken, and the evidence that raises an alarm.
     n_labels, n_batches : int
-        Answers that count, and batches.
+        Number of answers that count, and of batches.
     precision : (float, float, float) or None
-        Of the rows that the last batch accepts, from its answers: estimate and 90% interval.
+        Precision of the accepted rows of the last batch, from its answers: estimate and 90%
+        interval.
     share_accepted : float
         Of the last batch.
     reference_share : float or None
         Of the reference; None for a first batch that is the reference.
     scores_moved : bool
-        Whether the scores of the last batch come from elsewhere than those of the reference.
+        Whether the scores of the last batch have another distribution than those of the reference.
     reason : str
-        All of it in a few sentences.
+        A description in a few sentences.
     """
 
     alarm: bool
@@ -128,53 +129,53 @@ class KnownLabels(NamedTuple):
 
 
 class Monitor:
-    """Raise an alarm when a certified model no longer keeps its promise on new rows.
+    """Monitor a certified model on new rows, and raise an alarm if it breaks its promise.
 
     Parameters
     ----------
     threshold : float
         Rows with a higher score are accepted.
     min_precision, min_recall, min_f : float, optional
-        What was promised; at least one of these and `max_cost`.
+        The promised targets; at least one of these or `max_cost`.
     max_cost : float, optional
-        The highest expected cost per row; it needs `costs`.
+        Maximum expected cost per row; it needs `costs`.
     beta : float, default=1.0
-        Of the F-score.
+        Beta of the F-score; above 1 recall counts more.
     costs : (float, float), optional
         Cost of a missed positive and of an accepted negative.
     risk : float, default=0.05
-        The chance, at most, that there is ever an alarm while the promise holds.
+        Upper bound of the probability of ever raising an alarm while the promise holds.
     reference : array-like of shape (n_rows,), optional
-        Scores of rows that the model has not learned from, not even as unlabeled rows. Each batch
-        is compared with them; by default, each later batch with the first one.
+        Scores of rows that were not used in training, not even as unlabeled rows. Each batch is
+        compared with them; by default, each later batch is compared with the first one.
     dont_know : {"bad", "leave out"}, default="bad"
-        What the answer None means: the row counts as an error of the model, or not at all.
+        Meaning of the answer None: the row counts as an error of the model, or not at all.
     classes, pos_label : optional
-        With them, answers are class labels: `pos_label` is positive, any other of `classes`
-        negative. Without them, answers are 1 and 0.
+        The class labels that are used as answers: `pos_label` is positive, the others are negative.
+        By default answers are 1 and 0.
     seed : str, optional
         Hexadecimal digits, for tests; by default from the operating system.
 
     Attributes
     ----------
     target : Target
-        What was promised.
+        The promised target.
     batches : list of MonitoredBatch
         The batches so far.
     answers : dict
         The answer of each (batch, row): 1 positive, 0 negative, NaN "don't know".
     about : dict
-        Free for notes of the caller, as plain JSON values; kept in the file.
+        Notes of the caller, as plain JSON values; saved in the file.
 
     See Also
     --------
-    Campaign : Prove the promise in the first place, or again after an alarm.
+    Campaign : Certifies a target, at first or again after an alarm.
 
     Notes
     -----
-    An alarm says that the promise was broken in some batch. Where it is only nearly broken (a
-    precision of 0.89 in place of 0.9), an alarm takes thousands of labels. A recall of rare
-    positives takes many, too, since most of the rows drawn are negative.
+    An alarm says that the promise was broken in some batch. If it is only just broken (a precision
+    of 0.89 instead of 0.9), an alarm takes thousands of labels. A recall of rare positives takes
+    many, too, since most of the rows drawn are negative.
 
     Examples
     --------
@@ -241,19 +242,19 @@ class Monitor:
 
     @classmethod
     def for_point(cls, point: Any, **options: Any) -> Monitor:
-        """Watch the promise of an operating point.
+        """Return a monitor for the promise of a certified operating point.
 
         Parameters
         ----------
         point : OperatingPoint
-            Certified: `campaign.verdict().operating_point`, for example.
+            A certified operating point, for example `campaign.verdict().operating_point`.
         **options
             Parameters of `Monitor` other than the target.
 
         Returns
         -------
         Monitor
-            Without batches yet.
+            A monitor without batches.
         """
         return cls(point.threshold, **limits_of(point.target), **options)
 
@@ -270,19 +271,19 @@ class Monitor:
     # ---- labels ----
 
     def draw(self, scores: ArrayLike, n: int = 20) -> list[int]:
-        """Begin a batch of new rows, and return the rows of it to label.
+        """Start a batch of new rows, and return the rows to label.
 
         Parameters
         ----------
         scores : array-like of shape (n_rows,)
             Scores of the new rows by the certified model.
         n : int, default=20
-            How many rows to label.
+            Number of rows to label.
 
         Returns
         -------
         list of int
-            Row numbers, places in `scores`; fewer than `n` where there are not so many.
+            Row numbers, indices into `scores`; fewer than `n` if there are not enough.
         """
         if n < 1:
             raise ValueError(f"n must be at least 1, got {n}.")
@@ -334,14 +335,14 @@ class Monitor:
         return float(ks_2samp(self._reference, scores, method="asymp").pvalue)
 
     def tell(self, rows: Iterable[int] | int, answers: Any, batch: int = -1) -> None:
-        """Give answers for rows that were drawn; an answer given before is corrected.
+        """Record answers for rows that were drawn; an earlier answer is corrected.
 
         Parameters
         ----------
         rows : int or sequence of int
             Row numbers of a batch, among those that `draw` returned.
         answers : label or sequence of labels
-            One per row: class labels if the monitor knows the classes, else 1 or 0; None (or NaN)
+            One answer per row: class labels if the monitor has classes, else 1 or 0; None (or NaN)
             for "don't know".
         batch : int, default=-1
             The number of the batch, from 0; by default the last one.
@@ -382,12 +383,13 @@ class Monitor:
     # ---- what they say ----
 
     def verdict(self) -> MonitorVerdict:
-        """Return what the labels so far say; it may be called at any time and changes nothing.
+        """Return what the labels so far say; it may be called at any time and does not change the
+        monitor.
 
         Returns
         -------
         MonitorVerdict
-            Whether the promise is broken, and what moved.
+            Whether the promise is broken, and whether the scores have changed.
         """
         known = self._known_labels()
         evidence = max(0.0, float(self._log_evidence(known).max(initial=0.0)))
@@ -436,8 +438,8 @@ class Monitor:
         Returns
         -------
         ndarray of shape (n_labels,)
-            In the order in which the labels became known; 1 is where it starts, and an alarm is
-            raised at 1 / `risk`.
+            The evidence in the order in which the labels became known. It starts at 1, and an alarm
+            is raised at 1 / `risk`.
         """
         return np.exp(np.minimum(self._log_evidence(self._known_labels()), LARGEST_LOG))
 
@@ -487,9 +489,9 @@ class Monitor:
         sentences = []
         if verdict.alarm:
             sentences.append(
-                f"Alarm: the promise ({self.target}) no longer holds. Monitors like this one raise"
-                f" a false alarm in at most {self.risk:.0%}, however long they run. Label more of"
-                " the new rows, fit again, and certify again."
+                f"Alarm: the promise ({self.target}) no longer holds. At most {self.risk:.0%} of"
+                " monitors like this one ever raise a false alarm. Label more of the new rows, fit"
+                " again, and certify again."
             )
         else:
             sentences.append(
@@ -507,18 +509,18 @@ class Monitor:
             share += f", and {verdict.reference_share:.1%} of the rows that it is compared with"
         sentences.append(f"{share}.")
         if verdict.scores_moved:
-            sentences.append("The scores have moved: these rows are not like those.")
+            sentences.append("The scores have changed: the new rows differ from those.")
         return " ".join(sentences)
 
     # ---- the file ----
 
     def save(self, path: str | Path) -> Path:
-        """Write the monitor to a JSON file, from which it can go on.
+        """Save the monitor to a JSON file, from which it can be continued.
 
         Parameters
         ----------
         path : str or path
-            The file; an existing one is replaced. It is complete or stays as it was.
+            The file. An existing one is replaced, completely or not at all.
 
         Returns
         -------
@@ -549,7 +551,7 @@ class Monitor:
 
     @classmethod
     def load(cls, path: str | Path) -> Monitor:
-        """Read a monitor that `save` wrote.
+        """Load a monitor that `save` wrote.
 
         Parameters
         ----------

@@ -1,5 +1,5 @@
-"""What a campaign freezes when it begins, from the scores of the pool and what training labels say
-about where to look first.
+"""What a campaign freezes when it begins, from the scores of the pool and from training labels that
+suggest which rows to draw first.
 
 Promises do not depend on how good any of this is, only on its being fixed before the first draw.
 """

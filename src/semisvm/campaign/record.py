@@ -1,4 +1,4 @@
-"""What came of a campaign, for people: its claim in one sentence, and how its evidence grew.
+"""The outcome of a campaign for people: its claim in one sentence, and how its evidence grew.
 
     labels  (m,)    numbers of answers, in the order in which they were given
     paths   (k, m)  per threshold, log10 of its evidence relative to what certifies it: 0 is enough
@@ -26,12 +26,12 @@ WIDEST_LOG = 3.0  # evidence a thousand times too small or too large is drawn at
 
 @dataclass(frozen=True)
 class CampaignSummary:
-    """What came of a campaign; the report shows it.
+    """The outcome of a campaign, as the report shows it.
 
     Attributes
     ----------
     claim : str
-        What is promised, in a sentence, or that nothing is.
+        The promise in a sentence, or that there is none.
     reason : str
         The verdict in sentences, with what to do next.
     status : {"certified", "known", "open", "refuted"}
@@ -81,7 +81,7 @@ class CampaignSummary:
 
 
 def summarize_campaign(campaign: Campaign) -> CampaignSummary:
-    """Return what came of a campaign so far; its answers are played again to see how the evidence
+    """Return the outcome of a campaign so far; its answers are replayed to see how the evidence
     grew.
 
     Parameters
@@ -92,7 +92,7 @@ def summarize_campaign(campaign: Campaign) -> CampaignSummary:
     Returns
     -------
     CampaignSummary
-        For people and for pictures.
+        The outcome, for the report and for plots.
     """
     verdict = campaign.verdict()
     labels, paths, certified_at = _replay(campaign)
@@ -179,8 +179,9 @@ def claim_in_words(campaign: Campaign) -> str:
     else:
         about = f"On new rows from the source of this pool, {promise}"
     if verdict.status == "known":
-        return f"{about}. This is known: so many rows were labeled that nothing is left to chance."
-    return f"{about}. Campaigns like this one err in at most {_percent(1 - campaign.confidence)}."
+        return f"{about}. This is known: so many rows were labeled that there is no doubt left."
+    risk = _percent(1 - campaign.confidence)
+    return f"{about}. At most {risk} of campaigns like this one are wrong."
 
 
 def where_it_holds(campaign: Campaign) -> str:

@@ -1,4 +1,4 @@
-"""All that a campaign consists of: what was frozen when it began, and what was answered since."""
+"""The state of a campaign: what was frozen when it began, and the answers since."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CampaignState:
 
     @property
     def tested_target(self) -> Target:
-        """What the answers have to show, so that the target holds in truth."""
+        """What the answers have to show so that the true target holds."""
         return target_of_answers(self.target, self.error_rate)
 
     @property
@@ -80,7 +80,7 @@ class CampaignState:
 
     @property
     def n_in_play(self) -> int:
-        """The rows that the promise rests on: all, or those that did not set the thresholds."""
+        """The rows that the promise is based on: all, or those that did not set the thresholds."""
         return int((self.plan.bands <= len(self.plan.sizes)).sum())
 
     @property

@@ -1,5 +1,5 @@
-"""What came of a campaign so far: one line per threshold, an operating point if one is
-certified, and sentences.
+"""The outcome of a campaign so far: one line per threshold, an operating point if one is certified,
+and sentences.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ NEARLY_ALL = 0.9  # of the rows: a set that accepts more rules out little
 
 @dataclass(frozen=True, repr=False)
 class CampaignVerdict:
-    """What came of a campaign so far; it is shown as its reason and a table.
+    """The outcome of a campaign so far; it is shown as its reason and a table.
 
     Attributes
     ----------
     status : {"certified", "known", "open", "refuted"}
         "certified": a set of rows is certified (`Campaign.accepted` returns it). "known": so many
-        rows were labeled that nothing is left to chance. "open": nothing is certified yet.
-        "refuted": the answers show that nothing can be.
+        rows were labeled that the target is certain. "open": nothing is certified yet. "refuted":
+        the answers show that nothing can be certified.
     operating_point : OperatingPoint or None
-        The best certified threshold: the widest for precision, the strictest for recall. Where
+        The best certified threshold: the lowest for precision, the highest for recall. If
         `sampling.is_set` is true, the promise is about the rows above it without an answer and all
-        rows found positive. None while there is none.
+        rows found positive. None if nothing is certified.
     table : tuple of ThresholdEvidence
         All thresholds, in the order of their tests. Those that are certified hold together.
     forecast : int or None
-        About how many labels the next certificate takes; None where none is in sight.
+        The approximate number of labels for the next certificate; None if none is in sight.
     n_labels, n_corrections : int
-        Answers given, and how many of them were changed afterward.
+        Number of answers, and of answers that were changed afterward.
     claim : {"pool", "new rows"}
         What the promise is about.
     n_accepted, n_found : int
-        Rows in the certified set, and how many of them were found positive.
+        Number of rows in the certified set, and of those found positive.
     next_accepted : int or None
-        Rows of the set that `forecast` is about; None where it is about none.
+        Number of rows in the set that `forecast` is about, if any.
     reason : str
         The verdict in sentences.
     """
@@ -105,14 +105,14 @@ class CampaignVerdict:
 
 @dataclass(frozen=True, repr=False)
 class PriceList:
-    """What each threshold would cost in labels; it is shown as a table.
+    """The number of labels that each threshold would take; it is shown as a table.
 
     Attributes
     ----------
     table : tuple of ThresholdEvidence
         All thresholds, in the order of their tests.
     fewest : tuple of int
-        Labels that each takes if every answer is as hoped.
+        Number of labels that each takes if every answer is favorable.
     """
 
     table: tuple[ThresholdEvidence, ...]
@@ -257,7 +257,7 @@ def _count_answers(state: CampaignState, n_bands: int) -> Counts:
 
 
 def sampling_evidence(state: CampaignState, standing: Standing) -> SamplingEvidence:
-    """What the promise is about and what it rests on."""
+    """What the promise is about and what it is based on."""
     return SamplingEvidence(
         claim=state.claim,
         n_labels=state.n_labels,
@@ -278,7 +278,8 @@ def _verdict_in_words(state: CampaignState, standing: Standing) -> str:
         )
     if state.error_rate:
         sentences.append(
-            f"It allows for a yes to {state.error_rate:.1%} of the rows that are negative."
+            f"It allows for people who label up to {state.error_rate:.1%} of the negatives as"
+            " positive."
         )
     agreement = measure_agreement(state)
     if agreement.n_rows:
@@ -317,20 +318,20 @@ def _outcome(state: CampaignState, standing: Standing) -> str:
         return f"Not certified after {labels}: {target}. {next_step}"
     has_positive = state.n_positive or not state.n_labels
     if not is_refuted and target.max_cost is None and not has_positive:
-        return f"Not certified after {labels}: {target}. Without a positive row it says nothing."
-    # The model can't reach its target: what it takes is a better one, and the risk of another
+        return f"Not certified after {labels}: {target}. No positive row is found yet."
+    # The model can't reach its target: a better one is needed, which adds the risk of another
     # state.
     risk = min(1.0, state.total_risk + 1 - state.confidence)
     start_again = (
         "A better model is needed: label the rows that it is least sure of (semisvm suggest), fit"
-        " it again with these labels too, and start a new state. Its risk is added: of the"
-        f" {len(state.ledger) + 1} campaigns together, at most {risk:.0%} err in one or more."
+        " it again with these labels too, and start a new campaign. Risks add up: the probability"
+        f" that any of the {len(state.ledger) + 1} campaigns is wrong is then at most {risk:.0%}."
     )
     if is_refuted:
         return f"Known after {labels}: no threshold of this campaign gives {target}. {start_again}"
     return (
         f"Not certified after {labels}: {target}. No certificate is in sight: the scores do not"
-        f" separate the classes well enough at these thresholds. {start_again} Or ask for less."
+        f" separate the classes well enough at these thresholds. {start_again} Or lower the target."
     )
 
 
@@ -353,10 +354,10 @@ def _found_so_far(state: CampaignState, standing: Standing, labels: str) -> str:
     verdict = f"Not certified after {labels}: {state.target}."
     if state.plan.kind == "one look" and standing.forecast is not None:
         labels_left = counted(standing.forecast, "more label")
-        return f"{verdict} It is looked at once, after {labels_left}."
+        return f"{verdict} It is tested once, after {labels_left}."
     n_found = state.n_positive
     if state.target.min_recall is not None and not n_found:
-        verdict += " No positive row is found yet, and without one a recall says nothing."
+        verdict += " No positive row is found yet, and without one a recall means nothing."
     elif state.target.min_recall is None:
         verdict += f" Found positive so far: {n_found:,}."
     if standing.forecast is not None:

@@ -122,16 +122,17 @@ def say_begun(screen: Screen, campaign: Campaign) -> None:
     )
     if len(campaign.ledger) > 1:
         screen.say(
-            f"Of the {len(campaign.ledger)} campaigns on this task together, at most"
-            f" {campaign.total_risk:.0%} err in one or more."
+            f"The probability that any of the {len(campaign.ledger)} campaigns on this task is"
+            f" wrong is at most {campaign.total_risk:.0%}."
         )
     else:
         ledger = ledger_path(campaign.about["model"]).name
         screen.say(
-            f"No earlier campaign is known. From its first answer, this one counts in {ledger}, a"
-            " file beside the model: copy it with the model, or name earlier campaigns by --after."
+            "No earlier campaign is known. After its first answer, this one is recorded in"
+            f" {ledger}, a file beside the model: copy it with the model, or name earlier campaigns"
+            " by --after."
         )
-    screen.say(f"What it may take:\n{campaign.prices()}\n")
+    screen.say(f"Expected labels:\n{campaign.prices()}\n")
 
 
 def _open_campaign(

@@ -106,8 +106,8 @@ def demo_command(seed: int, out: Path | None) -> None:
     is_called_odd = final.decision_function(frame) > 0
     precision = (truth[is_called_odd & is_hidden] == "odd").mean()
     screen.say(
-        f"The promise: of these rows at least {MIN_PRECISION:.0%} are odd. Campaigns like this one"
-        f" err in at most {1 - campaign.confidence:.0%}.\n"
+        f"The promise: of these rows at least {MIN_PRECISION:.0%} are odd. At most"
+        f" {1 - campaign.confidence:.0%} of campaigns like this one are wrong.\n"
         f"\n4. Use it\n$ semisvm certify apply {state} --out {certified}\n"
         f"$ semisvm predict {certified} {table} --out {predictions}\n"
         f"Of all {N_ROWS} rows {n_odd} are called odd. The hidden labels say: precision"

@@ -1,11 +1,12 @@
-"""Scores and true signs -> thresholds, with what they are expected to give and how sure that is.
+"""Thresholds from scores and true signs, with their expected precision, recall and cost, and how
+certain these are.
 
-Arithmetic: no estimator, no training. For users:
+Only arithmetic, without estimators or training. For users:
 
     choose               find a threshold for a `Target`
-    measure              what a given threshold gives
-    certify              a threshold with a promise, from labels that were kept apart
-    labels_needed, binomial_interval   how many labels a promise takes, how wide an interval is
+    measure              measure a given threshold
+    certify              find a threshold with a guarantee, from labels that were held out
+    labels_needed, binomial_interval   how many labels a guarantee takes, how wide an interval is
     OperatingPoint       what all of them return, with its `Evidence`
 
 The modules hold the rest, for the library itself: `counts` and `binomial`; `audit`, where a gain

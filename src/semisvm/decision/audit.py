@@ -8,8 +8,8 @@ way.
 The difference between the first two is due to the threshold, that between the last two to the
 unlabeled rows. The steps are in this order; a step that a method does not have is left out.
 
-**Is a difference chance?** How good is the operating point that labels would choose, and how much
-of that is luck?
+**Is a difference due to chance?** How good is the operating point that would be chosen on these
+labels, and how much of that is luck?
 
     scores, is_positive  (m,)    scores of labeled rows, and whether each is positive
     copies               (B, m)  how often each row is drawn in each of B resamples, with

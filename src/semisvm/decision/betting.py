@@ -20,7 +20,8 @@ answers
 It does not depend on the order of the answers. About new rows from the same source the null is
 Bernoulli(p) and the falling factorials become powers.
 
-`SamplingEvidence`: what a promise that was certified in this way is about, and what it rests on.
+`SamplingEvidence` says what a promise certified in this way is about, and on which labels it is
+based.
 """
 
 from __future__ import annotations
@@ -46,22 +47,22 @@ SamplingClaim = Literal["pool", "new rows"]
 
 @dataclass(frozen=True)
 class SamplingEvidence:
-    """What a promise that was certified by sampling is about, and what it rests on.
+    """What a promise certified by sampling is about, and on which labels it is based.
 
     Parameters
     ----------
     claim : {"pool", "new rows"}
-        About these rows of the pool, or about new rows from the same source.
+        Whether the promise is about the rows of the pool, or about new rows from the same source.
     n_labels : int
-        Labels that were given in the campaign.
+        Number of labels given in the campaign.
     n_rows : int
-        Rows of the pool.
+        Number of rows in the pool.
     n_accepted : int
-        Rows of the pool that the threshold accepts.
+        Number of rows of the pool that the threshold accepts.
     campaign : int
-        The number of the campaign; the risks of all campaigns add up.
+        The number of the campaign, from 1; the risks of all campaigns add up.
     total_risk : float
-        The chance, at most, that any of the campaigns so far is wrong.
+        Upper bound of the probability that any of the campaigns so far is wrong.
     is_known : bool
         Whether so many rows were labeled that the claim is known to be true, not only proved with
         some confidence.
@@ -69,7 +70,7 @@ class SamplingEvidence:
         Whether the promise is about a set of rows: those above the threshold that have no answer,
         and all rows found positive. Otherwise it is about all rows above the threshold.
     digest : str
-        Of the rows of the pool that the threshold accepts: what the promise is bound to.
+        Digest of the rows of the pool that the threshold accepts; the promise holds only for these.
     """
 
     claim: SamplingClaim
@@ -83,7 +84,7 @@ class SamplingEvidence:
     digest: str = ""
 
     def caution(self, confidence: float) -> str:
-        """Say what the promise is about and how sure it is.
+        """Return what the promise is about and how certain it is, in words.
 
         Parameters
         ----------
@@ -101,11 +102,10 @@ class SamplingEvidence:
             else "new rows from the source of this pool"
         )
         if self.is_known:
-            return (
-                f"Known for {about}: so many of them were labeled that nothing is left to chance."
-            )
+            return f"Known for {about}: so many of them were labeled that there is no doubt left."
         words = (
-            f"This is about {about}. Campaigns like this one err in at most {1 - confidence:.0%}."
+            f"This is about {about}. At most {1 - confidence:.0%} of campaigns like this one are"
+            " wrong."
         )
         if self.is_set:
             words += (
@@ -114,8 +114,8 @@ class SamplingEvidence:
             )
         if self.campaign > 1:
             words += (
-                f" This is campaign {self.campaign}: of the {self.campaign} together, at most"
-                f" {self.total_risk:.0%} err in one or more."
+                f" This is campaign {self.campaign}: the probability that any of the"
+                f" {self.campaign} is wrong is at most {self.total_risk:.0%}."
             )
         return words
 

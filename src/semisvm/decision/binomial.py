@@ -49,7 +49,7 @@ class Estimate(NamedTuple):
     Parameters
     ----------
     value : float
-        What was measured; NaN where it is undefined.
+        The measured value; NaN if it is undefined.
     low, high : float
         Ends of the interval.
 
@@ -93,9 +93,9 @@ def binomial_interval(
     Parameters
     ----------
     successes, trials : int or array-like of int
-        How many of how many.
+        Number of successes and number of trials.
     confidence : float, default=0.9
-        Probability with which the interval covers the true rate, at least.
+        The interval covers the true rate with at least this probability.
     side : {"two-sided", "lower", "upper"}, default="two-sided"
         "lower" gives [low, 1] and "upper" gives [0, high].
 
@@ -179,24 +179,23 @@ def estimate_cost(counts: Counts, costs: tuple[float, float], confidence: float 
 
 
 def labels_needed(target: float, *, rate: float = 1.0, confidence: float = 0.9) -> int | None:
-    """Return how many trials prove that a rate is at least `target`, if a share `rate` of them are
-    successes.
+    """Return how many trials are needed to prove that a rate is at least `target`.
 
     Parameters
     ----------
     target : float
-        The rate to prove: where the one-sided lower bound has to be.
+        The rate to prove: the one-sided lower confidence bound has to reach it.
     rate : float, default=1.0
-        The share of successes. With 1 the answer is the shortest record without an error that
-        proves the target, the smallest m with target^m <= 1 - confidence.
+        The expected share of successes. With 1, the result is the length of the shortest record
+        without an error that proves the target, the smallest m with target^m <= 1 - confidence.
     confidence : float, default=0.9
-        Of the bound.
+        Confidence of the bound.
 
     Returns
     -------
     int or None
-        None where no number is enough: the rate is not above the target, or so close to it that
-        more than 10^9 trials would be needed.
+        The number of trials. None if no number is enough: `rate` is not above the target, or so
+        close to it that more than 10^9 trials would be needed.
 
     Notes
     -----

@@ -1,5 +1,4 @@
-"""Thresholds whose true precision or recall is at least what was asked, with probability
-`confidence`.
+"""Thresholds whose true precision or recall reaches the target with probability `confidence`.
 
     risk          1 - confidence, the probability that the returned threshold breaks the promise
     precision(t)  P(positive | score > t), and recall(t) = P(score > t | positive), in the
@@ -110,29 +109,30 @@ def certify(
     pilot: tuple[ArrayLike, ArrayLike] | None = None,
     n_thresholds: int = N_THRESHOLDS,
 ) -> OperatingPoint:
-    """Return a threshold that keeps the target with probability `confidence`, or say why there is
+    """Return a threshold that reaches the target with probability `confidence`, or say why there is
     none.
 
     Parameters
     ----------
     scores : array-like of shape (n,)
-        Scores of the certificate's rows, which were used for nothing else.
+        Scores of labeled rows that were used for nothing else, neither for training nor for tuning.
     sign : array-like of shape (n,)
         Their true classes, +1 or -1.
     target : Target
-        With min_precision, min_recall or both; beta or costs pick among the certified thresholds.
+        A target with min_precision, min_recall or both; beta or costs choose among the certified
+        thresholds.
     confidence : float, default=0.9
-        Probability with which the promise holds, over the draw of the rows. It is that of one
-        certificate: of k from the same labels, each at 1 - risk / k, the best errs in at most
-        `risk`.
+        Probability, over the random draw of the rows, that the target is reached. It is valid for a
+        single certificate: to use the best of k certificates from the same labels, certify each
+        with confidence 1 - (1 - confidence) / k.
     reference : array-like, optional
-        Scores of other rows (the unlabeled pool) whose ranks set the thresholds tried for
+        Scores of other rows (the unlabeled pool) whose ranks define the thresholds to test for
         precision.
     pilot : (scores, sign), optional
-        Other labeled rows, held out or out of fold: where to start for precision. They must not be
-        the certificate's rows.
+        Held-out or out-of-fold scores and signs of other labeled rows, which determine where the
+        tests for precision start. They must not be the same rows as in `scores`.
     n_thresholds : int, default=20
-        How many thresholds are tried for precision.
+        Number of thresholds to test for precision.
 
     Returns
     -------

@@ -25,7 +25,7 @@ def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
     vector = np.asarray(scores, dtype=np.float64)
     if vector.ndim != 1:
         raise ValueError(
-            f"{name} must be one number per row, got an array of shape {vector.shape}."
+            f"{name} must have one number per row, got an array of shape {vector.shape}."
         )
     if vector.size == 0:
         raise ValueError(f"{name} is empty: at least one row is needed.")

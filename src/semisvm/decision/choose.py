@@ -42,7 +42,7 @@ def choose(
     confidence: float = 0.9,
     reference: ArrayLike | None = None,
 ) -> OperatingPoint:
-    """Return the best threshold for a target, with what it is expected to give.
+    """Return the best threshold for a target, with its expected precision and recall.
 
     Parameters
     ----------
@@ -53,22 +53,23 @@ def choose(
     target : Target, optional
         The target; by default the best F1.
     level : {"empirical", "cross-fitted"}, default="empirical"
-        Where the scores come from, which only the caller knows: held out, or out of fold.
+        Whether the scores are of held-out rows ("empirical") or out-of-fold scores
+        ("cross-fitted").
     confidence : float, default=0.9
         Of the intervals.
     reference : array-like, optional
-        Scores of other rows, usually the unlabeled pool: a share or a number of rows to accept
-        counts these rows.
+        Scores of other rows, usually the unlabeled pool. With a target of `accept`, these rows are
+        counted.
 
     Returns
     -------
     OperatingPoint
-        The threshold, and whether it reaches the target.
+        The threshold, its measures, and whether it reaches the target.
 
     See Also
     --------
-    measure : For a threshold that is given.
-    certify : For a promise, from labels that were used for nothing else.
+    measure : The operating point of a given threshold.
+    certify : A threshold with a guarantee, from labels that were used for nothing else.
 
     Examples
     --------
@@ -117,16 +118,16 @@ def measure(
     threshold : float, default=0.0
         The threshold to measure. It may be infinite.
     target : Target, optional
-        What it is judged by; by default F1.
+        The target to compare with; by default the best F1.
     level : {"empirical", "cross-fitted"}, default="empirical"
-        Where the scores come from.
+        As in `choose`.
     confidence : float, default=0.9
         Of the intervals.
 
     Returns
     -------
     OperatingPoint
-        What the threshold gives, and whether it meets the target.
+        The measures of the threshold, and whether it reaches the target.
 
     Examples
     --------
@@ -154,9 +155,7 @@ def _choose_by_rank(
     level: Evidence | str,
     confidence: float,
 ) -> OperatingPoint:
-    """Accept as many rows of the pool as asked, or fewer where equal scores would otherwise make
-    them more.
-    """
+    """Accept this many rows of the pool, or fewer if equal scores would make them more."""
     accept = target.accept
     assert accept is not None
     if isinstance(accept, int):

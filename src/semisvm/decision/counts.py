@@ -1,5 +1,4 @@
-"""What a threshold does to rows whose class is known: counted at one threshold or at all of them,
-and measured.
+"""Confusion counts of labeled rows at one threshold or at all thresholds, and measures of them.
 
     scores     (n,)   real and finite; larger means "more likely positive"
     sign       (n,)   +1 or -1, the true class of each row; unlabeled rows are left out
@@ -24,7 +23,7 @@ from semisvm.decision.checks import Bools, Floats, check_number, check_scores_an
 
 
 class Counts(NamedTuple):
-    """The four cells of a confusion table.
+    """The four counts of a confusion matrix.
 
     Parameters
     ----------
@@ -47,7 +46,7 @@ class Counts(NamedTuple):
 
     @property
     def accepted(self) -> Any:
-        """Number of rows called positive."""
+        """Number of rows predicted as positive."""
         return self.tp + self.fp
 
     @property

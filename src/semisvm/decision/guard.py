@@ -1,4 +1,4 @@
-"""Is the classifier worth its errors, or is it cheaper to give every row the same class?
+"""Whether the classifier costs less than predicting the same class for every row.
 
     costs      (K, K)  cost of predicting the column's class for a row of the row's class; zero
                diagonal

@@ -51,7 +51,7 @@ from semisvm.decision.target import Target
 
 Measure = Literal["precision", "recall", "f", "cost"]
 
-LEAST_DOUBT = 0.0005  # no belief is surer than this
+LEAST_DOUBT = 0.0005  # probabilities of experts stay this far from 0 and 1
 # Of the experts' log-odds.
 ACCEPTED_SHIFTS = (-0.7, 0.0, 0.7)
 REJECTED_SHIFTS = (-1.5, -0.75, 0.0, 0.75)

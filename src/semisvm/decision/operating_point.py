@@ -1,5 +1,5 @@
-"""A threshold with what it is expected to give, how sure that is, and whether it is what was asked
-for.
+"""A threshold with its expected precision, recall and cost, how certain they are, and whether the
+target is reached.
 
 Levels, from the weakest promise to the strongest:
 
@@ -13,12 +13,12 @@ Levels, from the weakest promise to the strongest:
 
 The intervals of the first two are exact for a threshold that was fixed beforehand; one that is
 chosen on the same rows looks better than it is. The interval of a certified measure is [target, 1]:
-that is all that is promised. `reached` says what was seen, not what is sure: where it rests on so
-few rows that even a record without an error would prove nothing, `reason` says so.
+that is all that is promised. `reached` says what was observed, not what is certain: if it is based
+on so few rows that even a record without an error would prove nothing, `reason` says so.
 
 Where no negative is labeled, `positive_unlabeled` holds what is known of the unlabeled rows.
-Precision is then only known where the user gave the prior: an interval of it that rested on an
-estimated prior would be wrong most of the time. A measure that is not known is NaN.
+Precision is then only known if the user gave the prior: an interval based on an estimated prior
+would be wrong most of the time. A measure that is not known is NaN.
 """
 
 import math
@@ -47,13 +47,13 @@ from semisvm.plain import read_fields, to_plain
 
 TargetStatus = Literal["certified", "reached", "unproven", "missed", "chosen"]
 
-LINES_OF_REPR = 4  # of a summary: what was asked, the rule, and two measures
+LINES_OF_REPR = 4  # of a summary: the target, the rule, and two measures
 UNKNOWN = Estimate(math.nan, math.nan, math.nan)
 ASSUMPTION = "All of this assumes that the labeled positives are a random sample of all positives."
 
 
 class Evidence(StrEnum):
-    """What the numbers of an operating point rest on; equal to its text, and written as it.
+    """How the numbers of an operating point are supported; equal to its text.
 
     Examples
     --------
@@ -71,12 +71,12 @@ class Evidence(StrEnum):
 
     @property
     def is_promise(self) -> bool:
-        """Whether `reached` is a promise: nothing more has to be proved."""
+        """Whether `reached` is a guarantee, so that nothing more has to be proved."""
         return self in (Evidence.CERTIFIED, Evidence.SAMPLED)
 
     @property
     def caution(self) -> str:
-        """How far the numbers can be trusted, with a place for the confidence."""
+        """How far the numbers can be trusted, with a placeholder for the confidence."""
         return _CAUTION[self]
 
     @classmethod
@@ -105,21 +105,21 @@ _CAUTION = {
 
 @dataclass(frozen=True)
 class PositiveUnlabeledEvidence:
-    """What is known of the unlabeled rows where no negative is labeled.
+    """What is known of the unlabeled rows if no negative is labeled.
 
     Parameters
     ----------
     counts : AcceptedCounts
-        What the threshold does to the rows that it is judged on.
+        Counts of the rows that the threshold is measured on.
     share_accepted, lift : Estimate
-        The share of the unlabeled rows that is accepted; recall divided by it, which at level
-        "certified" is a promise like recall.
+        The share of the unlabeled rows that are accepted; and recall divided by that share, which
+        is guaranteed like recall at level "certified".
     prior : (float, float) or None
-        Between which numbers the share of positives among the unlabeled rows lies, as the user
-        says; None where the user did not.
+        Lower and upper bound of the share of positives among the unlabeled rows, if the user gave
+        them.
     prior_estimate, prior_bound : float
-        The same share as the scores show it, and an upper bound at the confidence; NaN where it is
-        not known.
+        The same share as estimated from the scores, and an upper bound at the confidence; NaN if
+        unknown.
     """
 
     counts: AcceptedCounts
@@ -131,7 +131,7 @@ class PositiveUnlabeledEvidence:
 
     @property
     def precision(self) -> Estimate:
-        """Precision among the unlabeled rows, by the prior that the user gave; NaN without one."""
+        """Precision among the unlabeled rows with the user's prior; NaN without one."""
         if self.prior is None:
             return UNKNOWN
         low, high = self.prior
@@ -139,7 +139,7 @@ class PositiveUnlabeledEvidence:
         return Estimate(value, min(1.0, low * self.lift.low), min(1.0, high * self.lift.high))
 
     def precision_at(self, prior: float) -> float:
-        """Return the precision that the threshold would have if this were the prior.
+        """Return the precision that the threshold would have with this prior.
 
         Parameters
         ----------
@@ -164,35 +164,34 @@ class OperatingPoint:
     Parameters
     ----------
     threshold : float
-        A row is accepted (called positive) when its score is above it. Infinite for a constant.
+        Rows with a higher score are accepted (predicted as positive). Infinite for a constant.
     target : Target
         The target.
     level : Evidence
-        What the numbers rest on: "empirical", "cross-fitted", "certified" or "certified by
+        How the numbers are supported: "empirical", "cross-fitted", "certified" or "certified by
         sampling".
     confidence : float
-        Of the intervals, or of the certificate.
+        Confidence of the intervals, or of the certificate.
     counts : Counts
-        What the threshold does to the labeled rows.
+        The confusion counts of the labeled rows.
     precision, recall, f_score : Estimate
-        What it gives on them, with intervals.
+        The measures on the labeled rows, with intervals.
     cost : Estimate or None
-        The expected cost per row, where the target has costs.
+        The expected cost per row, if the target has costs.
     reached : bool
         Whether the target is met on the labeled rows; at level "certified", whether it is
         certified.
     reason : str
-        Why the target is not reached, or on how few labels it rests; empty otherwise.
+        Why the target is not reached, or that it is based on too few labels; empty otherwise.
     sampling : SamplingEvidence or None
         At level "certified by sampling": what the promise is about. `counts` are then those of the
-        rows that were labeled in the campaign, which are not a fair sample of the pool on both
-        sides of the threshold.
+        rows labeled in the campaign, which are not a fair sample of the whole pool.
     positive_unlabeled : PositiveUnlabeledEvidence or None
-        Where no negative is labeled: what is known of the unlabeled rows. `counts` are then those
-        of the labeled positives, and precision is NaN unless the user gave the prior.
+        If no negative is labeled: what is known of the unlabeled rows. `counts` are then those of
+        the labeled positives, and precision is NaN unless the user gave the prior.
     X_pool : array-like or None
-        The rows that were sampled, where the campaign knows them: `with_threshold` checks that the
-        model still scores them as it did. Not kept in files.
+        The pool, if the campaign knows it: `with_threshold` checks that the model still gives it
+        the same scores. Not saved in files.
 
     Examples
     --------
@@ -232,14 +231,13 @@ class OperatingPoint:
 
     @property
     def status(self) -> TargetStatus:
-        """What came of the target.
+        """The outcome for the target.
 
-        - "certified": the promise is given.
-        - "reached": the labels show it, and so does the whole interval of every measure that was
-          asked for.
-        - "unproven": the labels show it, but an interval goes below the target.
-        - "missed": no threshold gives it, or it could not be certified.
-        - "chosen": no precision, recall, F-beta or cost was asked for.
+        - "certified": the target is certified.
+        - "reached": the measures reach the target, and so do their whole intervals.
+        - "unproven": the measures reach the target, but an interval goes below it.
+        - "missed": no threshold reaches the target, or it could not be certified.
+        - "chosen": there is no minimum precision, recall or F-beta and no maximum cost.
         """
         if not self.reached:
             return "missed"
@@ -255,7 +253,7 @@ class OperatingPoint:
 
     @property
     def asked(self) -> str:
-        """What was asked for, in words."""
+        """The target in words."""
         target = self.target
         if self.positive_unlabeled and not target.is_constrained and target.accept is None:
             return "the largest estimated F1"
@@ -263,15 +261,15 @@ class OperatingPoint:
 
     @property
     def lift(self) -> Estimate:
-        """How many times richer in positives the accepted rows are than the unlabeled ones; NaN
-        where it is not known.
+        """The share of positives among the accepted rows over that among the unlabeled rows; NaN if
+        unknown.
         """
         return UNKNOWN if self.positive_unlabeled is None else self.positive_unlabeled.lift
 
     @property
     def share_accepted(self) -> float:
-        """The share that is accepted: of the labeled rows, of the pool that was sampled, or of the
-        unlabeled rows where no negative is labeled; NaN without rows.
+        """The share of rows that are accepted: of the labeled rows, of the pool of a campaign, or
+        of the unlabeled rows if no negative is labeled; NaN without rows.
         """
         if self.positive_unlabeled is not None:
             return self.positive_unlabeled.share_accepted.value
@@ -281,7 +279,7 @@ class OperatingPoint:
 
     @property
     def is_constant(self) -> bool:
-        """Whether every row, or none, is accepted, whatever its score."""
+        """Whether every row, or no row, is accepted, regardless of its score."""
         return math.isinf(self.threshold)
 
     @property
@@ -292,19 +290,18 @@ class OperatingPoint:
         return self.level.caution.format(self.confidence)
 
     def summary(self) -> str:
-        """Return a few lines of text.
+        """Return a summary in a few lines of text.
 
         Returns
         -------
         str
-            What was asked, whether it was reached, the rule, and the estimates with their
-            intervals.
+            The target, whether it was reached, the rule, and the measures with their intervals.
         """
         if self.positive_unlabeled is not None:
             return "\n".join(_lines_without_negatives(self, self.positive_unlabeled))
         finding = f"{capital(self.asked)}: {'reached' if self.reached else 'not reached'}"
         if self.status == "chosen":  # a threshold of 0 is not chosen for the best F
-            finding = "No precision or recall was asked for"
+            finding = "No target was set"
         lines = [
             f"{finding} ({self.level}, {counted(self._n_labels, 'label')}).",
             f"  {self._rule()}; {self.share_accepted:.1%} of the rows",
@@ -397,16 +394,13 @@ class OperatingPoint:
 
     def _rule(self) -> str:
         if self.is_constant:
-            return (
-                f"accepts {'every row' if self.threshold < 0 else 'no row'}, whatever its score: a"
-                " constant"
-            )
+            return f"accepts {'every' if self.threshold < 0 else 'no'} row, regardless of its score"
         return f"accepts score > {self.threshold:.6g}"
 
     @property
     def measures(self) -> list[tuple[str, Estimate, float | None]]:
-        """The name, the value and the limit of each measure: the lowest rate that was asked for,
-        or the highest cost; None where there is none.
+        """The name, the value and the limit of each measure: the minimum rate or the maximum cost,
+        or None.
         """
         target = self.target
         measured = [
@@ -574,16 +568,16 @@ def _about_precision(point: OperatingPoint, known: PositiveUnlabeledEvidence) ->
         f"{known.precision_at(prior):.2f} if {prior:.1%} are positive" for prior in supposed
     )
     return (
-        f"precision depends on the prior, which is not known: {examples}; look at some accepted"
-        " rows to know"
+        f"precision depends on the prior, which is not known: {examples}; label some accepted"
+        " rows to find out"
     )
 
 
 def scores_beyond(scores: np.ndarray, threshold: float) -> np.ndarray:
     """Scores minus the threshold: above 0 is accepted.
 
-    An infinite threshold accepts every row, or none. The scores are then moved to one side of 0, in
-    the same order, so that they stay finite and still rank the rows.
+    An infinite threshold accepts every row, or no row. The scores are then moved to one side of 0,
+    in the same order, so that they stay finite and still rank the rows.
     """
     if np.isfinite(threshold):
         return scores - threshold

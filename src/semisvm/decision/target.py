@@ -1,4 +1,4 @@
-"""What is asked of a threshold, and which of several candidates answers it best.
+"""Targets of a threshold, and which of several candidates is best for a target.
 
     min_precision, min_recall   constraints: a candidate falls short of each by max(0, target -
                                 value)
@@ -48,28 +48,28 @@ FEW_LABELS = 100
 
 @dataclass(frozen=True)
 class Target:
-    """What a threshold has to reach.
+    """The minimum precision, recall or other goal that a threshold has to reach.
 
     Parameters
     ----------
     min_precision, min_recall : float, optional
-        Lowest precision and recall that are good enough.
+        Minimum precision and recall.
     beta : float, default=1.0
-        Among thresholds that are good enough, F-beta is maximized; above 1 recall counts more.
+        Among the thresholds that reach the minimums, F-beta is maximized; above 1 recall counts
+        more.
     costs : (float, float), optional
         Cost of a missed positive and of an accepted negative. The expected cost is then minimized
-        instead.
+        instead of maximizing F-beta.
     accept : float or int, optional
-        A share (float) or number (int) of rows to accept. Neither constraints nor costs can be
-        given with it.
+        Share (float) or number (int) of rows to accept. It can't be combined with minimums or
+        costs.
     min_f : float, optional
-        Lowest F-beta that is good enough.
+        Minimum F-beta.
     max_cost : float, optional
-        Highest expected cost per row that is good enough; it needs `costs`.
+        Maximum expected cost per row; it needs `costs`.
     prefer : {"other rate"}, optional
-        With a minimum precision alone, the largest recall is taken among thresholds that are good
-        enough, and with a minimum recall alone the largest precision. By default, and with both,
-        F-beta is maximized.
+        Maximize the recall with a minimum precision only, and the precision with a minimum recall
+        only. By default, and with both, F-beta is maximized.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class Target:
             object.__setattr__(self, name, value)
         if self.accept is not None and (self.is_constrained or self.costs is not None):
             raise ValueError(
-                "accept alone fixes the threshold: pass neither a minimum nor costs beside it."
+                "accept already fixes the threshold: pass neither a minimum nor costs with it."
             )
         if self.prefer not in (None, OTHER_RATE):
             raise ValueError(f"prefer must be None or {OTHER_RATE!r}, got {self.prefer!r}.")
@@ -119,12 +119,12 @@ class Target:
 
     @property
     def is_constrained(self) -> bool:
-        """Whether a precision, a recall, an F-beta or a cost is asked for."""
+        """Whether there is a minimum precision, recall or F-beta, or a maximum cost."""
         limits = (self.min_precision, self.min_recall, self.min_f, self.max_cost)
         return any(limit is not None for limit in limits)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what is asked as plain JSON values, without what is not asked.
+        """Return the target as plain JSON values.
 
         Returns
         -------
@@ -281,7 +281,8 @@ def explain_shortage(counts: Counts, target: Target, confidence: float, each: fl
         sentences.append("Only accepting every row guarantees that recall.")
     if counts.rows < FEW_LABELS:
         sentences.append(
-            f"With under about {FEW_LABELS} labels this is the usual outcome of any honest method."
+            f"With fewer than about {FEW_LABELS} labels this is the usual outcome of any valid"
+            " method."
         )
     return " ".join(sentences)
 
@@ -341,7 +342,7 @@ def _thin(record: _Record, confidence: float) -> str:
     if perfect is not None and record.trials >= perfect:
         return ""
     kind = {"precision": "accepted", "recall": "positive"}[record.name]
-    words = f"This rests on {counted(record.trials, f'{kind} label')}; "
+    words = f"This is based on {counted(record.trials, f'{kind} label')}; "
     aim = f"a {record.name} of {record.target:.3g}"
     if perfect is None:
         return f"{words}no number of labels can prove {aim}: don't rely on it."

@@ -1,5 +1,4 @@
-"""Scores of labeled positives and of unlabeled rows -> what can be said without a single labeled
-negative.
+"""What can be said from scores of labeled positives and unlabeled rows, without a labeled negative.
 
     positive    (n,)  scores of labeled positives, a random sample of all positives: the one
                 assumption
