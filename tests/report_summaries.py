@@ -130,7 +130,7 @@ def make_comparison(sign=1):
         methods=methods,
         left_out={"laplacian": "takes no costs"},
         chosen="supervised",
-        verdict="The labels can't tell whether the unlabeled rows help.",
+        verdict="The labels do not show whether the unlabeled rows help.",
     )
 
 

@@ -170,7 +170,7 @@ def test_a_target_that_is_not_reached_ends_with_code_1_and_a_model(tmp_path, cap
     assert "at least 100% of what it accepts is yes and it finds at least 100% of all yes" in told
     assert "NOT MET" in told
     assert out.exists()
-    assert re.search(r"Next: semisvm suggest \S+ \S+ \(rows worth a label\)", told)
+    assert re.search(r"Next: semisvm suggest \S+ \S+ \(rows to label next\)", told)
     assert run_command(capsys, "suggest", out, data).code == 0  # as it is told, without an option
     assert (tmp_path / "to-label.csv").exists()
     assert run_command(capsys, "evaluate", out, data).code == 1

@@ -126,7 +126,7 @@ def test_the_price_of_unlabeled_rows_is_shared_out(table):
     training = read_folder(table[2], "kind")
     found = fit_model(training, Settings(C=0.3), method="transductive", most_unlabeled=100)
     assert found.estimator.C_unlabeled == pytest.approx(0.3 * 100 / training.n_unlabeled)
-    assert any("price of an unlabeled row" in note for note in found.summary.notes)
+    assert any("penalty of an unlabeled row" in note for note in found.summary.notes)
 
 
 def test_other_methods_learn_from_the_sample_and_say_so(table, monkeypatch):
@@ -244,7 +244,7 @@ def test_a_file_that_can_not_be_predicted_is_named_and_not_written(table, tmp_pa
     [
         (["--target", "nothing"], "no column 'nothing'"),
         (["--target", "kind", "--kernel", "rbf"], "needs a linear kernel"),
-        (["--target", "kind", "--unlabeled-data", "x.csv"], "put the files into the folder"),
+        (["--target", "kind", "--unlabeled-data", "x.csv"], "put these files into the folder"),
         (["--target", "kind", "--dask", "tcp://127.0.0.1:9", "--workers", "2"], "give one of them"),
         (["--target", "kind", "--dask", "banana"], "is not the address of a Dask scheduler"),
         (["--target", "kind", "--drop", "kind"], "is the target"),

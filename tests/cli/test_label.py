@@ -279,7 +279,7 @@ def test_a_campaign_that_needs_no_label_says_so(mails, capsys):
     )
     done = run_command(capsys, "certify", *words, "--out", folder / "empty.csv")
     assert done.code == 0
-    assert "There is nothing to ask." in done.out
+    assert "There is nothing to label." in done.out
     assert "rows to label" not in done.out
     assert not (folder / "empty.csv").exists()
 

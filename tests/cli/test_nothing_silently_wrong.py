@@ -202,7 +202,7 @@ def test_a_comparison_for_a_certificate_keeps_the_supervised_method_and_names_th
     methods = ["--method", "preference", "--method", "transductive"]
     done = run_command(capsys, "compare", write_rows(tmp_path / "t.csv"), *words, *methods)
     assert done.code == 0
-    assert "transductive was left out: gives no certificate" in done.out
+    assert "transductive was left out: does not give certificates" in done.out
     assert "supervised" in done.out
 
 
@@ -346,7 +346,7 @@ def test_without_unlabeled_rows_nothing_is_said_about_their_help(tmp_path, capsy
     done = run_command(capsys, "fit", data, "--target", "y", "--out", out)
     assert done.code == 0
     assert semisvm.load(out).method == "supervised"
-    assert "Every row has a label: it learned from the labels alone." in done.out
+    assert "Every row has a label, so there were no unlabeled rows to learn from." in done.out
     assert "unlabeled rows help" not in done.out
     assert "Next: semisvm predict" in done.out
     assert str(data) not in done.out  # there is nothing to label in it

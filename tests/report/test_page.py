@@ -60,7 +60,7 @@ def test_the_target_and_whether_it_is_reached_come_first():
             {"min_precision": 0.99, "min_recall": 0.99},
             "Not reached: precision at least 0.99, recall at least 0.99.",
         ),
-        ({"beta": 2.0}, "The threshold was chosen for this: best F2."),
+        ({"beta": 2.0}, "The threshold was chosen for: best F2."),
         ({"level": "certified", "min_recall": 0.5}, "Certified: recall at least 0.5."),
         ({"level": "certified", "min_recall": 0.97}, "Not certified: recall at least 0.97."),
     ],
@@ -81,7 +81,7 @@ def test_a_target_whose_interval_goes_below_it_is_not_called_reached_without_say
         "takes at least 76, all of them right" in verdict(point).sentence
     )  # 0.97^76 < 0.1 < 0.97^75
     assert "semisvm certify start" in verdict(point).advice
-    assert "chosen by doubt, so they prove nothing" in verdict(point).advice
+    assert "not a random sample, so they prove nothing" in verdict(point).advice
 
 
 def test_how_thin_the_evidence_is_stands_in_the_sentence():

@@ -71,7 +71,7 @@ def test_the_simplest_method_within_one_standard_error_of_the_best_is_chosen():
     assert best_of(close).name == "transductive"
     found = judge_trials(close)
     assert found.chosen == "supervised"
-    assert "The labels can't tell whether the unlabeled rows help" in found.verdict
+    assert "The labels do not show whether the unlabeled rows help" in found.verdict
     assert "simplest method within one standard error of the best (transductive" in found.why
     far = [
         entry("supervised", rows % 3 != 0, codes),
@@ -137,7 +137,7 @@ def test_what_every_fold_complains_of_with_other_numbers_is_said_once(monkeypatc
 
 
 def test_a_certificate_is_given_by_the_method_that_has_one():
-    with pytest.raises(ValueError, match="The method 'cluster' gives no certificate"):
+    with pytest.raises(ValueError, match="The method 'cluster' does not give certificates"):
         fit_model(training(300), Settings(min_recall=0.5, confidence=0.9), method="cluster")
     summary = fit_model(training(600), Settings(min_recall=0.5, confidence=0.9)).summary
     assert summary.operating_points["yes"].level == "certified"

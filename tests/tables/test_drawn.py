@@ -79,7 +79,7 @@ def test_the_class_to_look_for_is_the_rarer_one_of_the_random_labels(tmp_path):
     n = both.measures.sum()
     more = both.n_labeled - both.measures.sum()
     assert re.match(
-        rf"Looking for: bad \(the rarer class; 3\d% of {n} labeled rows; {more} more only train\)",
+        rf"Looking for: bad \(the rarer class; 3\d% of {n} labeled rows; {more} more are used for training only\)",
         first_screen(summary).lines[0],
     )
 
@@ -120,7 +120,7 @@ def test_without_the_marks_the_check_speaks_up_and_no_certificate_is_given(story
     assert not refused.summary.reached
     insisted = fit_model(training, Settings(**asked, **UNTUNED, trust_labels=True))
     assert insisted.summary.operating_points["bad"].level == "certified"
-    assert any("It rests on your word" in note for note in insisted.summary.notes)
+    assert any("The certificate is only valid if" in note for note in insisted.summary.notes)
 
 
 def test_with_the_marks_a_certificate_rests_on_half_of_the_random_rows(story):
@@ -239,9 +239,9 @@ def test_the_command_takes_the_column_and_the_insistence(story, tmp_path, capsys
     refused = run(*data, *asked, "--out", tmp_path / "a.skops")
     assert refused.code == 1
     assert "No certificate is given" in " ".join(refused.out.split())
-    assert "say so (--trust-labels)" in " ".join(refused.out.split())
+    assert "If they are one, set --trust-labels." in " ".join(refused.out.split())
     insisted = run(*data, *asked, "--trust-labels", "--out", tmp_path / "b.skops")
-    assert "rests on your word" in " ".join(insisted.out.split())
+    assert "The certificate is only valid if" in " ".join(insisted.out.split())
     suggested = run(
         "suggest", tmp_path / "a.skops", story / "data.csv", "--out", tmp_path / "s.csv"
     )

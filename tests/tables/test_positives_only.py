@@ -49,8 +49,8 @@ def test_one_label_and_empty_cells_go_to_the_method_for_them(table, tmp_path):
         if note.startswith("Precision depends on the prior, which is not known")
     ]
     screen = " ".join(first_screen(summary).lines)
-    assert "It takes the labeled rows for a random sample of all fraud" in screen
-    assert "They differ much" not in screen
+    assert "It assumes that the labeled rows are a random sample of all fraud" in screen
+    assert "These shares differ a lot" not in screen
     assert fitted.summary.reached
     back = semisvm.load(semisvm.save(fitted, tmp_path / "m.skops"))
     assert set(back.predict(rows.rows)) == {"not fraud", "fraud"}

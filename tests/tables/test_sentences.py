@@ -126,7 +126,7 @@ def test_a_chance_is_told_in_tens():
         )
         for chance in (0.03, 0.64, 0.99)
     }
-    assert "a chance of under 10%" in told[0.03]
+    assert "a probability of under 10%" in told[0.03]
     assert "about 6 in 10" in told[0.64]
     assert "over 95%" in told[0.99]
 
@@ -136,8 +136,8 @@ def test_a_chance_is_told_in_tens():
     [
         ({"shift": -50.0}, "it accepts every row"),
         ({"shift": 50.0}, "it accepts no row"),
-        ({"share": 0.05, "gap": 1.0, "shift": -0.5}, "of all rows to find as many as asked"),
-        ({"gap": 0.0, "shift": 1.0}, "the labels can't tell it from guessing"),
+        ({"share": 0.05, "gap": 1.0, "shift": -0.5}, "of all rows to reach the minimum recall"),
+        ({"gap": 0.0, "shift": 1.0}, "the labels do not show that it is better than guessing"),
     ],
 )
 def test_a_model_of_no_use_says_so_in_its_first_line(drawn, said):
@@ -153,7 +153,7 @@ def test_shares_accepted_that_differ_much_are_a_warning():
     summary = make_summary(scores, sign)
     sample = summary.scores["spam"]
     other = replace(sample, unlabeled=tuple(np.sort(scores + 1.2)))
-    assert "They differ much" not in " ".join(first_screen(summary).lines)
-    assert "They differ much" in " ".join(
+    assert "These shares differ a lot" not in " ".join(first_screen(summary).lines)
+    assert "These shares differ a lot" in " ".join(
         first_screen(replace(summary, scores={"spam": other})).lines
     )

@@ -35,9 +35,7 @@ def summary():
         data=DataSummary("mails.csv", 6, 4, 2, "spam", (FeatureSummary("words", "text"),)),
         classes=("no", "yes"),
         positive="yes",
-        method=MethodSummary(
-            "preference", "PSVM", "It was asked for.", {"C": 1.0, "gamma": "scale"}
-        ),
+        method=MethodSummary("preference", "PSVM", "You chose it.", {"C": 1.0, "gamma": "scale"}),
         operating_points={"yes": point},
         audits={
             "yes": {
@@ -56,7 +54,7 @@ def summary():
                     "supervised", Estimate(-1, -2, 0), Estimate(0, -1, 1), True, 0.2, ("slow",)
                 ),
             ),
-            {"mixture": "knows no costs"},
+            {"mixture": "does not support costs"},
             "supervised",
             "The labels can't tell.",
         ),

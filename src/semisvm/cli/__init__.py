@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from semisvm.errors import require_extra
 
 EXIT_CODES = (
-    "Exit codes: 0 done, 1 a target that was asked for is not met, 2 bad input, 3 not enough"
+    "Exit codes: 0 done, 1 a target is not met, 2 bad input, 3 not enough"
     " memory, 4 the model is of no use, 130 stopped by Ctrl-C or SIGTERM."
 )
 OF_NO_USE = 4  # the exit code of a fit whose model accepts every row, or is no better than guessing

@@ -1,4 +1,4 @@
-"""What is done with a model file: `semisvm predict`, `evaluate`, `suggest` and `report`."""
+"""Commands that use a model file: `semisvm predict`, `evaluate`, `suggest` and `report`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ data_argument = click.argument("data", type=shared.FILE)
 @click.option(
     "--resume",
     is_flag=True,
-    help="Of a folder: leave the files that are there, and write the others.",
+    help="For a folder: keep existing files, and write only the others.",
 )
 @shared.cluster_options
 @shared.force_option
@@ -67,19 +67,18 @@ def predict_command(
 ) -> None:
     """Write a label, a score, whether it is accepted, and a probability for every row of DATA.
 
-    DATA has the columns that MODEL was fitted to, not encoded; other columns are ignored. It is
-    read in parts, so a file of ten million rows needs no more memory than a few thousand rows. "-"
-    reads CSV from stdin, and --out - writes CSV to stdout once it is complete. A folder of files
-    gives a folder with one Parquet file for each, or one file if --out names one; a file appears
-    when it is complete.
+    DATA must have the columns that MODEL was fitted to, not encoded; other columns are ignored. It
+    is read in parts, so a file of ten million rows needs no more memory than a few thousand rows.
+    "-" reads CSV from stdin, and --out - writes CSV to stdout once it is complete. A folder of
+    files gives a folder with one Parquet file for each, or one file if --out names one; a file
+    appears when it is complete.
 
-    A score is that of the report: rows above 0 are accepted. The probability is that of the
-    positive class, calibrated on labels that the model had not seen; it is left out where there
-    were too few labels, or more than two classes.
+    Rows with a score above 0 are accepted. The probability is that of the positive class,
+    calibrated on held-out labels; there is none if there were too few labels, or more than two
+    classes.
 
-    Columns that --keep copies are copied as they are. A cell of a stranger's file that begins with
-    =, +, - or @ is run as a formula when the output is opened in a spreadsheet, unless --neutralize
-    is given.
+    --keep copies cells unchanged: one that begins with =, +, - or @ is run as a formula when the
+    output is opened in a spreadsheet, unless --neutralize is given.
     """
     from semisvm.disk import check_can_write
     from semisvm.tables.files import load_table_model, model_digest
@@ -150,8 +149,8 @@ def predict_command(
 def evaluate_command(model: Path, data: Path, unlabeled: str | None, screen: Screen) -> int:
     """Measure MODEL on the labeled rows of DATA, with intervals.
 
-    Use rows that were not used to fit: on those that were, every model looks good. The exit code is
-    1 if a precision or recall was asked for when the model was fitted and DATA does not show it.
+    Use rows that were not used in the fit: on training rows every model looks good. The exit code
+    is 1 if MODEL has a target and DATA does not show that it is reached.
     """
     from semisvm.cli.screen import show_evaluation
     from semisvm.plain import to_plain
@@ -175,7 +174,7 @@ def evaluate_command(model: Path, data: Path, unlabeled: str | None, screen: Scr
 )
 @model_argument
 @data_argument
-@click.option("-n", "n", type=click.IntRange(min=1), default=50, help="How many rows.")
+@click.option("-n", "n", type=click.IntRange(min=1), default=50, help="Number of rows.")
 @click.option(
     "--out",
     default="to-label.csv",
@@ -196,8 +195,8 @@ def suggest_command(
 
     The file has the columns of DATA, an empty target, and a column that says how the rows were
     drawn ("by doubt"). Fill in the target and give the file to fit together with DATA: a row that
-    occurs again with a label is used once. It trains, but fit sets no threshold on it and measures
-    nothing on it.
+    occurs again with a label is used once. It is used for training, but not for thresholds and
+    measurements.
     """
     from semisvm.disk import check_can_write
     from semisvm.plain import to_plain
@@ -215,8 +214,7 @@ def suggest_command(
     screen.show(
         {"out": str(out), "rows": to_plain(suggested)},
         f"{counted(len(suggested), 'row')} to label: {out} (fill in the column {loaded.target!r})",
-        "They improve the model. For a promise about it, certify by sampling: semisvm certify"
-        " start",
+        "Their labels improve the model. For a promise, certify by sampling: semisvm certify start",
     )
 
 

@@ -41,7 +41,7 @@ target_options = shared.several(
         "--beta",
         type=shared.NUMBER,
         default=1.0,
-        help="Of the F-score: above 1 recall counts more.",
+        help="Beta of the F-score: above 1 recall counts more.",
     ),
     click.option(
         "--max-cost",
@@ -57,29 +57,30 @@ target_options = shared.several(
         "--claim",
         type=click.Choice(["pool", "new rows"]),
         default="pool",
-        help='What the promise is about. "new rows" needs a pool that took no part in training.',
+        help='What the promise is about. "new rows" needs a pool that was not used in training.',
     ),
     click.option(
         "--dont-know",
         type=click.Choice(["bad", "leave out"]),
         default="bad",
-        help='What "?" means: an error of the model, or a row that the promise is not about.',
+        help='What "?" means: an error of the model, or a row that is left out of the promise.',
     ),
     click.option(
         "--error-rate",
         type=shared.SHARE,
-        help="The share of the negatives that people may take for positive; for --min-precision.",
+        help="Maximum share of the negatives that people label as positive; for --min-precision.",
     ),
     click.option(
         "--budget",
         type=click.IntRange(min=1),
         metavar="LABELS",
-        help="How many labels will be given: the draws are planned for the best set after them.",
+        help="Approximate number of labels: draws are planned for the best set after that many.",
     ),
     click.option(
         "--one-look",
         is_flag=True,
-        help="With --min-recall and --budget: say nothing before the last label. It proves more.",
+        help="With --min-recall and --budget: give a verdict only after the last label. It proves"
+        " more.",
     ),
     click.option(
         "--after",
@@ -90,7 +91,7 @@ target_options = shared.several(
     ),
 )
 moved_option = click.option(
-    "--data", type=shared.FILE, help="Where the data file is now, if it was moved."
+    "--data", type=shared.FILE, help="New path of the data file, if it was moved."
 )
 
 
@@ -112,7 +113,7 @@ def read_target(model: Path, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def say_begun(screen: Screen, campaign: Campaign) -> None:
-    """Say what a campaign is about, what it may take, and the risk of all campaigns together."""
+    """Say what a campaign is about, how many labels it may take, and the risk of all campaigns."""
     from semisvm.campaign.ledger import ledger_path
 
     asked = f"{campaign.target} for {campaign.pos_label!r}"
@@ -160,8 +161,8 @@ def certify_command() -> None:
     """Certify a model: label rows that are drawn at random from a pool, and stop as soon as they
     prove the target.
 
-    One may look at any time and stop at any time. The promise is about the rows of the pool, and
-    holds with the probability that is asked for over the program's own random draws.
+    You may look at the verdict and stop at any time. The promise is about the rows of the pool, and
+    holds with probability --confidence over the random draws of rows.
     """
 
 
@@ -214,7 +215,7 @@ def start_command(
         return
     say_begun(screen, campaign)
     if n_rows == 0:
-        screen.say(f"There is nothing to ask. {campaign.verdict().reason}")
+        screen.say(f"There is nothing to label. {campaign.verdict().reason}")
     else:
         screen.say(
             f"{counted(n_rows, 'row')} to label: {out} (fill in the column"
@@ -233,15 +234,15 @@ def start_command(
     "--annotator",
     metavar="NAME",
     help=(
-        "Who answered. The first answer to a row counts; others tell how far people agree. A tenth"
-        " of the rows of --out is then from those that others answered."
+        "Who answered. The first answer to a row counts; others are used to measure agreement. A"
+        " tenth of the rows in --out are then rows that others have answered."
     ),
 )
 @click.option(
     "--for",
     "next_annotator",
     metavar="NAME",
-    help="Who is going to answer --out, where that is not --annotator.",
+    help="Who is going to answer --out, if not --annotator.",
 )
 @moved_option
 @shared.batch_size_option
@@ -282,7 +283,7 @@ def tell_command(
         next_steps.append(
             f"{counted(n_rows, 'row')} to label: {out}"
             if n_rows
-            else "There is nothing left to ask."
+            else "There is nothing left to label."
         )
     verdict = campaign.verdict()
     values = verdict.as_dict() | {"out": str(out) if n_rows else None, "rows": n_rows}
@@ -339,7 +340,8 @@ def show_command(state: Path, report: Path | None, force: bool, screen: Screen) 
 def export_command(state: Path, out: Path, data: Path | None, force: bool, screen: Screen) -> None:
     """Write the answered rows with their labels: a CSV file to fit the next model with.
 
-    The rows are marked as drawn "by campaign": fit trains on them and measures nothing on them.
+    The rows are marked as drawn "by campaign": fit uses them for training, but not for
+    measurements.
     """
     from semisvm.tables.batches import write_answers
 
@@ -383,15 +385,15 @@ def rows_command(state: Path, out: Path, data: Path | None, force: bool, screen:
 @certify_command.command("apply", short_help="Write the model with the certified threshold.")
 @shared.state_argument
 @shared.out_option
-@click.option("--model", type=shared.FILE, help="Where the model is now, if it was moved.")
+@click.option("--model", type=shared.FILE, help="New path of the model, if it was moved.")
 @shared.force_option
 @screen_option
 def apply_command(state: Path, out: Path, model: Path | None, force: bool, screen: Screen) -> None:
     """Write the model with the certified threshold: a model file as any other, for predict and
     evaluate.
 
-    A model has a threshold and no list of rows: what is said names the rows that the promise is
-    about. `semisvm certify rows` writes those of the pool.
+    A model has a threshold but no list of rows; the output says which rows the promise is about.
+    `semisvm certify rows` writes the certified rows of the pool.
     """
     from semisvm.campaign.record import where_it_holds
     from semisvm.tables import save

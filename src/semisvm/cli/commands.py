@@ -92,7 +92,7 @@ for each in (
     metavar="NAME",
     help=(
         f"The method: auto, {shared.METHODS}. By default preference with --confidence, else auto,"
-        " which takes the average of many models (autosvc) unless the labels alone do clearly"
+        " which takes the average of many models (autosvc) unless a supervised model is clearly"
         " better."
     ),
 )
@@ -128,15 +128,15 @@ def fit_command(
     A row whose target cell is empty is unlabeled. Columns may hold numbers, categories, dates, free
     text and empty cells; the type of each is detected, and can be set by --type.
 
-    With --min-precision the highest recall that keeps it is taken, with --min-recall the highest
-    precision that keeps it, and with both, or with --best-f1, the best F1 that keeps them. With
-    none of them the best F1 is taken. What counts is the rarer of two classes, unless --positive
-    names one.
+    Among the thresholds that reach the target, the one with the highest recall is taken with
+    --min-precision, the highest precision with --min-recall, and the best F1 with both or with
+    --best-f1. Without a target the best F1 is taken. The positive class is the rarer of two, unless
+    --positive names one.
 
     Ctrl-C keeps the best so far: the model is written, and the exit code is 130. The exit code is 1
-    if a precision or recall was asked for and the labels show that it is not reached, and 4 if the
-    model is of no use: it accepts every row or nearly every row, or the labels can't tell it from
-    guessing. The model is written in these cases too.
+    if the target is not reached on the labels, and 4 if the model is of no use: it accepts every
+    row or nearly every row, or the labels do not show that it is better than guessing. The model is
+    written in these cases too.
     """
     from semisvm.cli.screen import is_compiled
     from semisvm.disk import check_can_write
@@ -232,14 +232,12 @@ def _show_fitted(
 )
 @screen_option
 def compare_command(methods: tuple[str, ...], screen: Screen, **options: Any) -> int:
-    """Compare methods on the labeled rows of DATA, each row predicted by fits that have not seen
-    its label.
+    """Compare methods on the labeled rows of DATA by cross-validation.
 
     Two classes are compared by the area under the ROC curve: how often a row of the positive class
-    has a higher score than another. So the supervised method counts with the best threshold of its
-    own, and a gain is one beyond it. More classes are compared by balanced accuracy (the mean of
-    the classes' recalls), and with --costs by the expected cost per row. Intervals have a
-    confidence of 90%.
+    has a higher score than another. It does not depend on thresholds, so no method gains by its
+    threshold alone. More classes are compared by balanced accuracy (the mean of the classes'
+    recalls), and with --costs by the expected cost per row. Intervals have a confidence of 90%.
     "chosen" is the simplest method within one standard error of the best.
 
     Ctrl-C shows the methods that are done (exit code 130).
@@ -272,7 +270,7 @@ def compare_command(methods: tuple[str, ...], screen: Screen, **options: Any) ->
 @click.option(
     "--warm",
     is_flag=True,
-    help="Also compile all that fits need, so that the first one starts at once.",
+    help="Also compile all that fits need, so that the first fit starts at once.",
 )
 @screen_option
 def info_command(screen: Screen, warm: bool) -> None:

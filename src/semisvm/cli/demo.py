@@ -39,7 +39,7 @@ FOLDER = "semisvm-demo"
     help=f"A new folder; by default {FOLDER}, or {FOLDER}-2 ...",
 )
 def demo_command(seed: int, out: Path | None) -> None:
-    """Show the whole job on images of digits: few labels, a target, labels until it is proved,
+    """Show the whole workflow on images of digits: few labels, a target, labels until it is proved,
     predictions.
 
     Writes the tables, the models, the predictions and the report into a new folder; existing files
@@ -85,7 +85,7 @@ def demo_command(seed: int, out: Path | None) -> None:
     screen.say(
         f"The hidden labels say: at a precision of {MIN_PRECISION:.0%} it can find {recall:.0%} of"
         f" the odd digits. A model of the\n{N_LABELED} labels alone, without the unlabeled rows,"
-        f" can find {recall_alone:.0%}. But at work nobody has the hidden labels,\nand the"
+        f" can find {recall_alone:.0%}. But in practice nobody has the hidden labels,\nand the"
         f" {N_LABELED} labels prove little: the precision is between {point.precision.low:.2f} and"
         f" {point.precision.high:.2f}.\n\n3. Label until it is proved\n$ {label}\n"
         "It draws rows at random, shows each digit as a picture, and asks what it is. Here the"

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 @click.argument("model", type=shared.FILE)
 @click.argument("data", type=shared.FILE)
 @target_options
-@click.option(
-    "--state", type=shared.FILE, help="Where the campaign is kept; by default DATA.campaign."
-)
+@click.option("--state", type=shared.FILE, help="File of the campaign; by default DATA.campaign.")
 @click.option(
     "--web",
     is_flag=True,
@@ -39,19 +37,19 @@ if TYPE_CHECKING:
     type=click.IntRange(0, 65535),
     default=0,
     show_default=False,
-    help="Of the page; by default any that is free.",
+    help="Port of the page; by default any free port.",
 )
 @click.option(
     "--show",
     multiple=True,
     metavar="COL",
-    help="A column to show; may be given more than once. By default the columns are chosen.",
+    help="A column to show; may be given more than once. By default they are chosen automatically.",
 )
 @click.option(
     "--image",
     metavar="8x8[:NAME]",
-    help="The columns of numbers are a picture of this size (32x32x3: with colors); with :NAME"
-    " those whose name begins so.",
+    help="Show the numeric columns as an image of this size (32x32x3: in color); with :NAME only"
+    " columns whose name begins with NAME.",
 )
 @shared.unlabeled_option
 def label_command(
@@ -69,11 +67,10 @@ def label_command(
 
     One row at a time: its cells, a key for each class, "don't know", later, undo, quit. Cells that
     are images (paths, base64 text, pixels by --image) are shown as images, texts with their line
-    breaks, the longest first. Every answer is saved at once: the same command goes on where it
-    ended. Neither the score nor the prediction of a row is shown.
+    breaks, the longest first. Every answer is saved at once: run the same command again to
+    continue. Neither the score nor the prediction of a row is shown.
 
-    The target is the one that the model was fitted for, or the one given here. It is fixed when the
-    campaign begins.
+    The target is that of the model, or the one given here. It is fixed when the campaign begins.
     """
     from semisvm.campaign.labeling.server import serve_page
     from semisvm.campaign.labeling.terminal import ask_in_terminal
@@ -125,6 +122,6 @@ def _say_end(screen: Screen, session: LabelSession) -> None:
             f"Write the certified model: semisvm certify apply {state} --out certified.skops"
         )
     screen.say(
-        f"Saved in {session.state}: the same command goes on. For training the labels are written"
-        f" by: semisvm certify export {state} --out labels.csv"
+        f"Saved in {session.state}: run the same command to continue. To write the labels for"
+        f" training: semisvm certify export {state} --out labels.csv"
     )

@@ -38,7 +38,7 @@ def monitor_command() -> None:
 @click.option("--positive", metavar="CLASS", help="The class that the promise is about.")
 @shared.min_precision_option
 @shared.min_recall_option
-@click.option("--risk", type=shared.SHARE, help="Of a false alarm.  [default: 0.05]")
+@click.option("--risk", type=shared.SHARE, help="Probability of a false alarm.  [default: 0.05]")
 @shared.batch_size_option
 @shared.unlabeled_option
 @shared.force_option
@@ -55,9 +55,9 @@ def draw_command(
     screen: Screen,
     **options: Any,
 ) -> int:
-    """Score the rows of DATA by MODEL, say what moved since the fit, and write rows to label.
+    """Score the rows of DATA by MODEL, say what has changed since the fit, and write rows to label.
 
-    The first call begins the monitor of --state; later calls go on with it. The promise is that of
+    The first call starts the monitor in --state; later calls continue it. The promise is that of
     the model, unless it is given here. Fill in the file as for certify: class names, "?" for "don't
     know".
     """
@@ -80,7 +80,7 @@ def draw_command(
         said.append(f"{counted(n_rows, 'row')} to label: {out}")
         said.append(f"Then: semisvm monitor tell {shared.quoted(state)} {shared.quoted(out)}")
     else:
-        said.append("It accepts no row, so there is nothing to label.")
+        said.append("The model accepts none of the rows, so there is nothing to label.")
     values = {"columns_moved": moved, "out": str(out) if n_rows else None, "rows": n_rows}
     screen.show(verdict.as_dict() | values, *said)
     return 1 if verdict.alarm else 0
@@ -93,7 +93,7 @@ def draw_command(
     "--batch",
     type=click.IntRange(min=1),
     metavar="K",
-    help="The batch that the answers are of, from 1; by default the last one.",
+    help="Number of the batch that was answered, from 1; by default the last one.",
 )
 @screen_option
 def tell_command(state: Path, answers: tuple[Path, ...], batch: int | None, screen: Screen) -> int:
@@ -116,7 +116,7 @@ def tell_command(state: Path, answers: tuple[Path, ...], batch: int | None, scre
 @shared.state_argument
 @screen_option
 def show_command(state: Path, screen: Screen) -> int:
-    """Say whether there is an alarm, and what moved."""
+    """Say whether there is an alarm, and what has changed."""
     from semisvm.tables.monitor import load_monitor
 
     verdict = load_monitor(state).verdict()

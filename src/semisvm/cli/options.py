@@ -49,20 +49,20 @@ min_recall_option = click.option(
 costs_option = click.option(
     "--costs",
     metavar="CLASS=COST,...",
-    help="What it costs to take a row of each class for another.",
+    help="Cost of misclassifying a row of each class.",
 )
 state_argument = click.argument("state", type=FILE)
 state_option = click.option(
-    "--state", required=True, type=FILE, help="Where it is kept between commands."
+    "--state", required=True, type=FILE, help="File that keeps the state between commands."
 )
 out_option = click.option("--out", required=True, type=FILE, help="The file to write.")
 batch_size_option = click.option(
-    "-n", "n", type=click.IntRange(min=1), default=20, help="Rows to ask for."
+    "-n", "n", type=click.IntRange(min=1), default=20, help="Number of rows to label."
 )
 unlabeled_option = click.option(
     "--unlabeled",
     metavar="MARK",
-    help="What marks an unlabeled row, besides an empty cell.",
+    help="Value that marks unlabeled rows, besides empty cells.",
 )
 
 
@@ -128,9 +128,11 @@ training_options = several(
     click.argument("data", nargs=-1, required=True, type=FILE, metavar="DATA..."),
     click.option("--target", metavar="COL", help="The column of the labels."),
     unlabeled_option,
-    click.option("--unlabeled-data", multiple=True, type=FILE, help="More rows, unlabeled."),
     click.option(
-        "--positive", metavar="CLASS", help="Of two classes, the one to look for; else the rarer."
+        "--unlabeled-data", multiple=True, type=FILE, help="File with more rows, all unlabeled."
+    ),
+    click.option(
+        "--positive", metavar="CLASS", help="Positive class; by default the rarer of two."
     ),
     click.option(
         "--drawn",
@@ -160,11 +162,11 @@ training_options = several(
     ),
     min_precision_option,
     min_recall_option,
-    click.option("--best-f1", is_flag=True, help="Take the best F1 that keeps what is asked."),
+    click.option("--best-f1", is_flag=True, help="Take the best F1 that reaches the target."),
     click.option(
         "--confidence",
         type=SHARE,
-        help="Certify the target with this probability, by half of the labels.",
+        help="Certify the target with this probability, on half of the labels.",
     ),
     click.option(
         "--trust-labels",
@@ -180,15 +182,17 @@ training_options = several(
     click.option(
         "--kernel", type=click.Choice(KERNELS), help="By default linear for texts, else rbf."
     ),
-    click.option("--C", "C", type=NUMBER, help="The cost of an error on a label; else tuned."),
-    click.option("--gamma", type=NUMBER, help="Width of the rbf kernel; else tuned."),
+    click.option(
+        "--C", "C", type=NUMBER, help="Penalty for errors on labeled rows; by default tuned."
+    ),
+    click.option("--gamma", type=NUMBER, help="Coefficient of the rbf kernel; by default tuned."),
     click.option(
         "--tune/--no-tune",
         default=True,
         help="Choose how columns are prepared, the kernel, C and gamma on the labels (seconds).",
     ),
     click.option("--device", default="auto", help="Where to compute: auto, cpu or cuda."),
-    click.option("--seed", type=SEED, default=0, help="Makes every random choice repeatable."),
+    click.option("--seed", type=SEED, default=0, help="Seed of all random choices."),
     click.option(
         "--max-unlabeled",
         type=click.IntRange(min=0),
@@ -200,13 +204,13 @@ cluster_options = several(
     click.option(
         "--dask",
         metavar="ADDRESS",
-        help="Of a folder: read by the workers of a Dask cluster, tcp://HOST:8786.",
+        help="For a folder: read by the workers of a Dask cluster, tcp://HOST:8786.",
     ),
     click.option(
         "--workers",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Of a folder: read by N processes on this machine.",
+        help="For a folder: read by N processes on this machine.",
     ),
 )
 
@@ -215,13 +219,11 @@ cluster_options = several(
 def open_cluster(data: Path, dask: str | None, workers: int | None) -> Iterator[Any]:
     """Give who reads the files of a folder; None where DATA is no folder."""
     if dask is not None and workers is not None:
-        raise click.UsageError(
-            "--dask and --workers both say who reads the files: give one of them."
-        )
+        raise click.UsageError("--dask and --workers exclude each other: give one of them.")
     if not data.is_dir():
         if dask is not None or workers is not None:
             raise click.UsageError(
-                "--dask and --workers share out the files of a folder: give a folder as DATA."
+                "--dask and --workers need a folder of files: give a folder as DATA."
             )
         yield None
         return
@@ -253,7 +255,8 @@ def read_training_options(
 
         if options["unlabeled_data"]:
             raise click.UsageError(
-                "--unlabeled-data and a folder: put the files into the folder, without the target."
+                "--unlabeled-data can't be combined with a folder: put these files into the folder,"
+                " without the target."
             )
         folder = options["data"][0]
         training = read_folder(folder, options["target"], workers=workers, tell=tell, **reading)

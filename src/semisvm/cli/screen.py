@@ -150,7 +150,7 @@ def show_details(console: Console, summary: FitSummary) -> None:
         remark = f"   ({escape(with_flags(feature.remark))})" if feature.remark else ""
         console.print(f"  {escape(feature.name)}: {feature.type}{remark}")
     for name, why in data.left_out.items():
-        console.print(f"  {escape(name)}: left out, it {escape(why)}")
+        console.print(f"  {escape(name)}: left out, because it {escape(why)}")
     console.print(
         f"[bold]{escape(data.name)}[/]: {counted(data.rows, 'row')}, {data.labeled:,} labeled,"
         f" {data.unlabeled:,} not; {counted(len(data.features), 'column')}; classes"
@@ -217,7 +217,7 @@ def show_evaluation(console: Console, evaluation: Evaluation) -> None:
 
     unlabeled = ""
     if len(evaluation.pool):
-        unlabeled = f" (not judged: {counted(len(evaluation.pool), 'unlabeled row')})"
+        unlabeled = f" (not counted: {counted(len(evaluation.pool), 'unlabeled row')})"
     rows = counted(len(evaluation.codes), "labeled row")
     console.print(f"{rows}{unlabeled}. Accuracy {evaluation.accuracy:.3f}.")
     for line in say_as_negative(evaluation.classes, evaluation.as_negative):
@@ -227,7 +227,7 @@ def show_evaluation(console: Console, evaluation: Evaluation) -> None:
     if evaluation.not_at_random:
         console.print(
             f"Not drawn at random: {counted(evaluation.not_at_random, 'labeled row')}. Nothing is"
-            " measured on them, because they do not stand for the others."
+            " measured on them, because they are not representative."
         )
     if evaluation.below_all:
         console.print(
@@ -246,7 +246,7 @@ def show_evaluation(console: Console, evaluation: Evaluation) -> None:
         if point.target.is_constrained:
             asked = [str(point.target), "reached" if point.reached else "not reached"]
         lines.append([name, *map(with_interval, estimates), *asked])
-    _show_table(console, [*titles, "asked", ""], lines)
+    _show_table(console, [*titles, "target", ""], lines)
     confusion = [
         [name, *(f"{count:,}" for count in counts)]
         for name, counts in zip(evaluation.classes, evaluation.confusion, strict=True)

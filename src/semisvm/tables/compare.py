@@ -1,4 +1,4 @@
-"""Every method beside the supervised baseline, on the same folds, and the choice of one of them.
+"""Comparison of all methods with the supervised baseline on the same folds, and the choice of one.
 
 The choice follows Breiman's one-standard-error rule: among the methods within one standard error of
 the best, take the one that is preferred beforehand, else the simplest. The supervised method is the
@@ -117,7 +117,7 @@ def _verdict(trials: Sequence[MethodTrial], baseline: MethodTrial, n_unlabeled: 
         return f"The unlabeled rows help: {seen}.{best_of_many if len(others) > 1 else ''}"
     if gap.high < 0:
         return f"The unlabeled rows harm here: {seen}."
-    return f"The labels can't tell whether the unlabeled rows help: {seen}."
+    return f"The labels do not show whether the unlabeled rows help: {seen}."
 
 
 def _why(
@@ -131,7 +131,7 @@ def _why(
         return f"It has the best {measure} of {compared} compared ({_merit(best)})."
     if chosen.name == preferred:
         return (
-            "It is the default, which is left only for a method that is better by more than two"
+            "It is the default, which is only replaced by a method that is better by more than two"
             f" standard errors (best: {best.name}, {measure} {_merit(best)}; this one"
             f" {_merit(chosen)})."
         )
@@ -243,12 +243,12 @@ def compare(
     unlabeled: Any = -1,
     random_state: int = 0,
 ) -> Comparison:
-    """Compare methods on the labeled rows, each row predicted by fits that have not seen its label.
+    """Compare methods on the labeled rows by cross-validation.
 
     Two classes are compared by the area under the ROC curve: how often a row of the positive class
-    has a higher score than one of the other class. So the supervised method counts with the best
-    threshold of its own, and a gain is one beyond it. More classes are compared by balanced
-    accuracy, and with `costs` by the expected cost per row.
+    has a higher score than one of the other class. It does not depend on thresholds, so no method
+    gains by its threshold alone. More classes are compared by balanced accuracy, and with `costs`
+    by the expected cost per row.
 
     Parameters
     ----------
@@ -257,29 +257,30 @@ def compare(
     y : array-like of shape (n_samples,)
         A label for each row, the marker `unlabeled` where there is none.
     methods : sequence of str, optional
-        Names of methods (`semisvm.estimators.METHODS`), such as "transductive"; by default all.
+        Names of the methods to compare (`semisvm.estimators.METHODS`), such as "transductive"; by
+        default all.
     pos_label : label, optional
-        Of two classes, the positive one; by default the rarer one.
+        The positive class of two; by default the rarer one.
     costs : dict of {label: float}, optional
-        What it costs to take a row of each class for another class.
+        Cost of misclassifying a row of each class.
     tune : bool, default=True
-        Whether to choose the kernel, C and gamma on the labels first.
+        Whether to tune the kernel, C and gamma on the labels first.
     max_unlabeled : int, default=5000
-        Unlabeled rows that are used at most.
+        Maximum number of unlabeled rows to use.
     unlabeled : number, string or None, default=-1
-        The marker of rows without a label; see `semisvm.labels`.
+        Value of y that marks unlabeled rows; see `semisvm.labels`.
     random_state : int, default=0
-        Draws the folds.
+        Seed of the folds.
 
     Returns
     -------
     Comparison
-        One line per method with its gain over the supervised one; printing it shows a table and the
+        One result per method with its gain over the supervised one; print it for a table and the
         verdict.
 
     See Also
     --------
-    AutoSVC : A good choice without a comparison.
+    AutoSVC : A good default that needs no comparison.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How good a model is on labeled rows: those of a file, or rows in memory."""
+"""Evaluation of a model on labeled rows of a file or in memory."""
 
 from __future__ import annotations
 
@@ -32,22 +32,21 @@ from semisvm.tables.summary import (
 from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways
 
 SEEN = (
-    "The model seems to be fitted to this very file: these figures are too good. Evaluate on other"
-    " rows."
+    "The model seems to have been fitted to this file: these figures are too optimistic. Evaluate"
+    " on other rows."
 )
 MEASURED_ON_GIVEN_ROWS = (
-    "Measured on the rows that were given. On rows that the model was fitted to, every model looks"
-    " good."
+    "Measured on the given rows. On the rows that it was fitted to, every model looks good."
 )
 
 
 class NoLabelsError(DataError):
-    """Rows that can be scored but not judged: no row of some class has a label."""
+    """Rows that can't be evaluated, because some class has no labeled row."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What labeled rows say of a model."""
+    """The evaluation of a model on labeled rows."""
 
     classes: tuple[str, ...]
     scores: np.ndarray  # (n,) or (n, k), of the labeled rows, which are judged

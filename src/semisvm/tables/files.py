@@ -78,21 +78,21 @@ FOREIGN_TYPES = (
 
 
 def check_model_name(path: Path) -> None:
-    """Refuse a name for a model file that says that it is something else."""
+    """Refuse a name for a model file with the suffix of another kind of file."""
     if path.suffix.lower() in SUFFIXES_OF_OTHERS:
         reason = f"a model is written, and {path.suffix} is the suffix of other files"
         raise fault(path, reason, "Give it a name that ends with .skops")
 
 
 def save(model: Any, path: str | Path, *, force: bool = False) -> Path:
-    """Write a model: one that `semisvm fit` made, or any fitted estimator or pipeline of this
+    """Save a model: one that `semisvm fit` made, or any fitted estimator or pipeline of this
     library.
 
     Parameters
     ----------
     model : Model or estimator
-        For an estimator everything that `fit` learned is kept; for a `Model`, what concerns single
-        training rows is left out.
+        The model. Of an estimator, everything that `fit` learned is saved; of a `Model`, attributes
+        of single training rows are left out.
     path : str or path
         The file to write; by convention it ends in .skops.
     force : bool, default=False
@@ -115,7 +115,8 @@ def save(model: Any, path: str | Path, *, force: bool = False) -> Path:
 
 
 def load(path: str | Path) -> Any:
-    """Read what `save` wrote; a file that is damaged, newer, or holds anything unknown is rejected.
+    """Load a model that `save` wrote. A file that is damaged, newer, or has unknown content is
+    rejected.
 
     Parameters
     ----------
@@ -125,12 +126,12 @@ def load(path: str | Path) -> Any:
     Returns
     -------
     Model or estimator
-        What was saved.
+        The model.
 
     Raises
     ------
     DataError
-        With the file, the reason and the remedy.
+        If the file can't be loaded; the message says why and what to do.
     """
     require_extra("load", "skops")
     path = Path(path)
@@ -182,10 +183,7 @@ def load_table_model(path: str | Path) -> Model:
 
     loaded = load(path)
     if not isinstance(loaded, Model):
-        reason = (
-            f"this holds a bare {type(loaded).__name__}, which knows nothing of the columns of a"
-            " table"
-        )
+        reason = f"this holds a bare {type(loaded).__name__}, without the columns of a table"
         remedy = (
             "Use it in Python (semisvm.load, Campaign.for_model), or give a file that semisvm fit"
             " wrote"

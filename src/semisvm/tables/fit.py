@@ -3,7 +3,7 @@
     0  do the labeled rows look like a random sample? If not, no held-out certificate is given
     1  the table becomes a matrix; the encoder learns from labeled and unlabeled rows
     2  how the columns are prepared, the kernel, C and gamma
-    3  the method: the one asked for, or for "auto" the better of AutoSVC and the supervised method
+    3  the method: the one chosen, or for "auto" the better of AutoSVC and the supervised method
     4  the fit on all rows
     5  the audit on out-of-fold scores: labels alone, + threshold, + unlabeled rows
 
@@ -421,8 +421,8 @@ def settle_method(training: Training, settings: Settings, method: str | None) ->
             )
         if settings.min_precision is not None:
             raise DataError(
-                f"{only}: without labels of other rows no precision can be measured. Ask for a"
-                " recall, or label some rows that a first model accepts."
+                f"{only}: without labels of other rows no precision can be measured. Set a minimum"
+                " recall instead, or label some rows that a first model accepts."
             )
         others = "the other rows are unlabeled: it learns from positives and unlabeled rows"
         return FOR_POSITIVES.name, f"{only}, and {others}."
@@ -438,7 +438,7 @@ def settle_method(training: Training, settings: Settings, method: str | None) ->
         return FOR_TARGETS, "It sets thresholds itself, and certifies them."
     if method != AUTO:
         find_method(method)
-    return method, "It was asked for."
+    return method, "You chose it."
 
 
 def check_sample(
@@ -541,7 +541,7 @@ def _held_out_results(
 def _advise_campaign(
     points: dict[str, OperatingPoint], samples: dict[str, ScoreSample]
 ) -> list[str]:
-    """Say what a promise would take, where a target was asked for and none is given."""
+    """Say what a promise would take, if there is a target without one."""
     sentences = []
     for name, point in points.items():
         sample = samples[name]

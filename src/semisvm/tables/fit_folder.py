@@ -95,8 +95,8 @@ class FolderStages(Stages):
         if not uses_all:
             n = len(training.codes)
             self.notes.append(
-                f"{method.name} with this kernel has no form for rows that are not in memory: it"
-                f" has learned from {n:,} rows, drawn at random from {training.n_rows:,}."
+                f"{method.name} with this kernel can't be fitted to rows that are not in memory: it"
+                f" was fitted to {n:,} rows, drawn at random from {training.n_rows:,}."
             )
             return super().fit(method)
         encoder = training.encoder(self.settings.view)
@@ -106,8 +106,9 @@ class FolderStages(Stages):
         if method.name == USES_UNLABELED and n_compared < training.n_unlabeled:
             estimator.C_unlabeled = self.settings.C * n_compared / training.n_unlabeled
             self.notes.append(
-                f"The price of an unlabeled row is C times {n_compared:,} /"
-                f" {training.n_unlabeled:,}, so that all of them weigh what the compared ones did."
+                f"The penalty of an unlabeled row is C times {n_compared:,} /"
+                f" {training.n_unlabeled:,}, so that in all they weigh as much as in the"
+                " comparison."
             )
         try:
             self.fit_rows(
@@ -156,7 +157,7 @@ class FolderTraining(Training):
         files = counted(len(self.pool.files), "file")
         return (
             f"{files} with {counted(self.n_rows, 'row')}, {self.n_labeled:,} of them labeled,"
-            f" {by}. Linear machines learn from all rows in the primal form: memory does not grow"
+            f" {by}. Linear SVMs are fitted to all rows in the primal form: memory does not grow"
             " with their number."
         )
 

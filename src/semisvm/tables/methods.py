@@ -40,10 +40,10 @@ def say_nothing(
 
 @dataclass(frozen=True)
 class Settings:
-    """What every method is asked for; None leaves it to the method."""
+    """Settings of all methods; None leaves a setting to the method."""
 
     kernel: str | None = None  # None: linear where the encoded rows are sparse, rbf elsewhere
-    C: float = 1.0  # the price of an error on a label
+    C: float = 1.0  # the penalty for errors on labeled rows
     gamma: str | float | None = None  # the width of the kernel
     # of errors, {class: cost}, or a matrix by true class (rows) and predicted class (columns)
     costs: Any = None
@@ -97,9 +97,9 @@ def why_not(method: Method, X: Any, settings: Settings) -> str:
     """Return why a method can't be used for these rows and settings; "" where it can."""
     known = parameter_names(method.estimator_class)
     if settings.costs is not None and "costs" not in known:
-        return "knows no costs"
+        return "does not support costs"
     if settings.confidence is not None and not method.sets_threshold:
-        return "gives no certificate"
+        return "does not give certificates"
     if takes_columns(method):  # it bounds its own memory
         return ""
     if (
@@ -214,7 +214,7 @@ def lead_per_class(scores: np.ndarray) -> np.ndarray:
 
 
 def say_weights(estimator: Any) -> list[str]:
-    """Say what carried the weight of an average."""
+    """Say which members have the weight of an average."""
     if not hasattr(estimator, "families_"):
         return []
     from semisvm.estimators.auto.families import explain_weights

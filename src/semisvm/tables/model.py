@@ -1,4 +1,4 @@
-"""A fitted model as people keep it: raw rows in, labels out.
+"""A fitted model of a table: raw rows in, labels out.
 
     rows --schema--> columns --encoder--> X --estimator--> scores --threshold--> labels
 
@@ -62,7 +62,7 @@ class Model:
     encoder : TableEncoder or None
         Turns rows into a matrix; None where the estimator prepares the columns itself.
     estimator : classifier
-        Fitted on class names.
+        The estimator, fitted on class names.
     method : str
         The name of its method in `semisvm.estimators.METHODS`.
     classes : Classes
@@ -72,7 +72,7 @@ class Model:
     threshold : float
         Subtracted from the scores of two classes; 0 if the estimator sets its own.
     summary : FitSummary
-        What is known about the fit.
+        The summary of the fit.
     """
 
     schema: Schema
@@ -106,8 +106,8 @@ class Model:
         Returns
         -------
         ndarray of shape (n,), or (n, n_classes) for more than two classes
-            Above 0 is on the positive side of the operating point; of several classes, the largest
-            wins.
+            Scores above 0 are on the positive side of the operating point; with more than two
+            classes, the largest wins.
         """
         return self.scores_of(self.prepare(rows))
 
@@ -122,7 +122,7 @@ class Model:
         Returns
         -------
         ndarray of shape (n, 2)
-            Calibrated on out-of-fold scores of the labeled rows.
+            The probabilities, calibrated on out-of-fold scores of the labeled rows.
         """
         if self.probability is None:
             raise ValueError(

@@ -280,8 +280,8 @@ def rows_on_disk(
     features: Sequence[str] | None = None,
     scratch_folder: str | Path | None = None,
 ) -> FileRows:
-    r"""Decode a table of numbers, or a folder of them, into rows for fits that do not hold them in
-    memory.
+    r"""Decode a table of numbers, or a folder of them, into a file for fits on rows that do not fit
+    into memory.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def rows_on_disk(
     features : sequence of str, default=None
         The columns to use; by default all but the target. Each cell must be a finite number.
     scratch_folder : str or Path, default=None
-        Where the decoded rows go, four bytes per number; by default the folder for temporary files.
+        Folder for the decoded rows, four bytes per number; by default that of temporary files.
 
     Returns
     -------

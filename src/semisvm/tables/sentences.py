@@ -119,19 +119,19 @@ HEADLINES = {
     "reached": "Reached: {}.",
     "unproven": "Reached on the labeled rows, not proven: {}.",
     "missed": "Not reached: {}.",
-    "chosen": "The threshold was chosen for this: {}.",
+    "chosen": "The threshold was chosen for: {}.",
 }
 CERTIFY_BY_SAMPLING = (
     "For a promise, certify by sampling: semisvm certify start, or model.campaign(...) in Python."
-    " It draws rows at random, asks for their labels, and says beforehand about how many it takes."
+    " It draws rows at random, asks for their labels, and estimates beforehand how many it takes."
 )
 IMPROVE = (
-    "To improve the model, label the rows that semisvm suggest lists and fit again: they are chosen"
-    " by doubt, so they prove nothing."
+    "To improve the model, label the rows that semisvm suggest lists and fit again. These rows are"
+    " not a random sample, so they prove nothing."
 )
 ASSUMED = (
-    "All of this assumes that the labeled positives are a random sample of all positives. Where"
-    " those that were found first are the easy ones, recall is lower than it says here."
+    "All of this assumes that the labeled positives are a random sample of all positives. If mainly"
+    " easy positives were labeled, the recall is lower than reported here."
 )
 CHECK = (
     "To check the assumption, draw 100 to 300 unlabeled rows at random, have somebody label them,"
@@ -182,7 +182,7 @@ def verdict(point: OperatingPoint | None) -> Verdict:
     if status == "certified":
         sentence = point.caution
     elif status == "reached":
-        sentence = f"The whole {percent(point.confidence)} interval is at or above what was asked."
+        sentence = f"The whole {percent(point.confidence)} interval is at or above the target."
     elif status == "unproven":
         sentence = " ".join([*_doubts(point), point.reason]).strip()
         advice = f"{CERTIFY_BY_SAMPLING} {IMPROVE}"
@@ -247,7 +247,7 @@ def figures(point: OperatingPoint | None, name: str = "") -> list[Figure]:
         if math.isfinite(point.share_accepted):
             rows = "labeled rows" if point.sampling is None else "rows of the pool"
             share = f"{point.share_accepted:.1%}"
-            shown.append(Figure("Accepted", share, f"of the {rows} are called {what}"))
+            shown.append(Figure("Accepted", share, f"of the {rows} are predicted as {what}"))
         return [figure for figure in shown if figure is not None]
     is_promised = point.level.is_promise
     lift = f"how many times richer in {what} the accepted rows are than the pool"
@@ -273,7 +273,7 @@ def _figure(
     is_promised: bool = False,
 ) -> Figure | None:
     """Return an estimate as a figure, None if unknown; of a promise only its lower end."""
-    asked = "" if least is None else f"asked: at least {least:.3g}"
+    asked = "" if least is None else f"target: at least {least:.3g}"
     if is_promised:
         return Figure(label, f"at least {rate(estimate.low)}", meaning, asked=asked)
     if not math.isfinite(estimate.value):
@@ -358,7 +358,7 @@ STEP_NAMES = {
 
 UNUSED = (
     "The unlabeled rows were tried and are not used: the held-out labels do not show that they"
-    " help. The result comes from the labels and the threshold alone."
+    " help. The model uses the labels and the threshold only."
 )
 ABOVE = (
     "The target applies to the rows above the operating point of a class. A row that is above none"
@@ -366,24 +366,24 @@ ABOVE = (
     " apart."
 )
 CAMPAIGN_PRICE = (
-    "A promise instead of an estimate, {}: label about {} rows that are drawn at random, until it"
-    " is proved (semisvm label, or campaign() in Python)."
+    "For a promise instead of an estimate ({}), label about {} rows drawn at random until it is"
+    " proved (semisvm label, or campaign() in Python)."
 )
 NO_CERTIFICATE = (
-    "These labels give no hope of a promise, {}: improve the model first. Label the rows that"
-    " semisvm suggest lists, and fit again."
+    "A promise ({}) is out of reach for this model: improve it first. Label the rows that semisvm"
+    " suggest lists, and fit again."
 )
 REFUSED = (
-    "No certificate is given: it would rest on labeled rows that do not look like a random sample."
-    " If you know that they are one, say so (`trust_labels`)."
+    "No certificate is given, because the labeled rows do not look like a random sample. If you"
+    " know that they are one, set `trust_labels`."
 )
 SAME_SCORES = (
-    "Out-of-fold scores are the same for all rows, up to rounding: the machine calls every row the"
-    " more frequent class. Let it tune its parameters, raise C, or say what errors cost."
+    "Out-of-fold scores are the same for all rows, up to rounding: the model assigns every row to"
+    " the more frequent class. Tune the parameters, raise C, or set costs of errors."
 )
 INSISTED = (
-    "The certificate was asked for all the same. It rests on your word that the labeled rows are a"
-    " random sample of the pool, which the check contradicts."
+    "The certificate is only valid if the labeled rows are a random sample of the pool, as you say"
+    " (`trust_labels`). The check contradicts this."
 )
 
 
@@ -434,8 +434,8 @@ def first_screen(
             useless,
             _looking_for(summary, name),
             f"Only {name} is labeled, so how much of what it accepts is {name} can't be measured.",
-            f"It takes the labeled rows for a random sample of all {name}; label a few random rows"
-            " to check that.",
+            f"It assumes that the labeled rows are a random sample of all {name}; label a few"
+            " random rows to check this.",
             _accepted(summary, name),
         ]
         next_step = f"Next: label some rows that it accepts: semisvm predict {model} {data}"
@@ -473,9 +473,10 @@ def _looking_for(summary: FitSummary, name: str) -> str:
         return f"Looking for: {name}."
     share = counts.get(name, 0) / n
     if share == 1:
-        return f"Looking for: {name} (the class of all labels: {counted(n, 'row')})."
+        return f"Looking for: {name} (the only class with labels: {counted(n, 'row')})."
     rarer = "the rarer class; " if 0 < share < 0.45 else ""
-    others = f"; {summary.data.labeled - n:,} more only train" if n < summary.data.labeled else ""
+    more = summary.data.labeled - n
+    others = f"; {more:,} more are used for training only" if more > 0 else ""
     rows = f"{rounded_percent(share)} of {counted(n, 'labeled row')}"
     return f"Looking for: {name} ({rarer}{rows}{others})."
 
@@ -489,15 +490,15 @@ def _why_useless(summary: FitSummary, name: str, point: OperatingPoint) -> str:
         accepts_all = point.threshold < 0 or share == 1
         why = f"it accepts {'every row' if accepts_all else 'no row'}"
     elif share >= NEARLY_ALL and share >= MUCH_MORE * positives:
-        asked = " to find as many as asked" if point.target.min_recall is not None else ""
+        asked = " to reach the minimum recall" if point.target.min_recall is not None else ""
         why = f"it accepts {rounded_percent(share)} of all rows{asked}"
     elif sample is not None and sample.level != Evidence.EMPIRICAL and not _ranks(*sample.judged):
-        why = "the labels can't tell it from guessing"
+        why = "the labels do not show that it is better than guessing"
     elif SAME_SCORES in summary.notes:
         why = "it gives all rows the same score, up to rounding"
     else:
         return ""
-    remedy = f"label more rows of {name}, or ask for less"
+    remedy = f"label more rows of {name}, or lower the target"
     return f"This model is of no use: {why}. To do: {remedy}."
 
 
@@ -510,7 +511,7 @@ def _why_useless_alone(summary: FitSummary, name: str) -> str:
         return ""
     return (
         f"This model is of no use: it accepts {rounded_percent(share)} of the unlabeled rows. To"
-        f" do: label some rows that are not {name}, or add columns that tell them apart."
+        f" do: label some rows that are not {name}, or add columns that separate them."
     )
 
 
@@ -541,7 +542,7 @@ def _found(point: OperatingPoint, name: str) -> str:
     if target.min_recall is not None:
         asked.append(f"it finds at least {percent(target.min_recall)} of all {name}")
     if not asked:
-        return f"On labels it had not seen: {given}."
+        return f"On held-out labels: {given}."
     met = "met" if point.reached else "NOT MET"
     return f"Target: {' and '.join(asked)}. On your labels: {met} ({given})."
 
@@ -549,12 +550,12 @@ def _found(point: OperatingPoint, name: str) -> str:
 def _sure(summary: FitSummary, name: str, point: OperatingPoint) -> str:
     if point.status == "certified":
         about = "new rows like the labeled ones"
-        limits = " It is for one fit: the best of several fits is not covered."
+        limits = " It is valid for one fit: the best of several fits is not covered."
         if point.sampling is not None:
             about = "the rows it was proved on"
             limits = ""
-        certainty = f"{percent(point.confidence)} certainty"
-        return f"This is a promise: it holds for {about} with {certainty}.{limits}"
+        confidence = f"{percent(point.confidence)} confidence"
+        return f"This is a promise: it holds for {about} with {confidence}.{limits}"
     if not point.target.is_constrained or not point.reached:
         return ""
     chance = summary.chances.get(name)
@@ -567,7 +568,7 @@ def _sure(summary: FitSummary, name: str, point: OperatingPoint) -> str:
         in_ten = "over 95%"
     if point.status == "reached" and chance >= 0.9:
         return f"On new rows: very likely met ({in_ten})."
-    return f"On new rows: met with a chance of {in_ten}."
+    return f"On new rows: met with a probability of {in_ten}."
 
 
 def _accepted(summary: FitSummary, name: str) -> str:
@@ -585,14 +586,14 @@ def _accepted(summary: FitSummary, name: str) -> str:
     is_of_both = len(set(sample.sign)) > 1  # labels of one class are unlike the pool by nature
     sizes = len(sample.labeled), len(sample.unlabeled)
     if is_of_both and shares_differ((labeled, unlabeled), sizes):
-        line += " They differ much: the labeled rows may not be like the others."
+        line += " These shares differ a lot: the labeled rows may be unlike the others."
     return line
 
 
 def _unlabeled(summary: FitSummary, name: str) -> str:
     """Say what the unlabeled rows did, beyond the labels with a threshold of their own."""
     if not summary.data.unlabeled:
-        return "Every row has a label: it learned from the labels alone."
+        return "Every row has a label, so there were no unlabeled rows to learn from."
     method = summary.method.name
     audit = summary.audits.get(name, {})
     if method != "supervised" and not audit:
@@ -605,7 +606,7 @@ def _unlabeled(summary: FitSummary, name: str) -> str:
         return ""
     if gains[0].low > 0:
         return "The unlabeled rows improved it."
-    return "Whether the unlabeled rows improved it, the labels can't tell."
+    return "The labels do not show whether the unlabeled rows improved it."
 
 
 def _checks(summary: FitSummary, remarks: str) -> str:
@@ -613,9 +614,9 @@ def _checks(summary: FitSummary, remarks: str) -> str:
     if summary.is_fair_sample is False:
         said.append("Careful: the labeled rows do not look like a random sample of all rows.")
         if REFUSED in summary.notes:
-            said.append("No certificate is given. If they are one, say so (`trust_labels`).")
+            said.append("No certificate is given. If they are one, set `trust_labels`.")
         elif INSISTED in summary.notes:
-            said.append("The certificate rests on your word that they are one.")
+            said.append("The certificate is only valid if they are one.")
     said += [note for note in summary.notes if note.startswith(GIVES_AWAY.partition("{")[0])][:1]
     doubtful = [feature.name for feature in summary.data.features if feature.remark]
     doubtful += [name for name, why in summary.data.left_out.items() if LIKE_NUMBERS in why]
@@ -639,7 +640,7 @@ def _next(status: str, model: str, data: str, summary: FitSummary) -> str:
     if status in ("useless", "missed"):
         if not has_unlabeled:
             return "Next: label more rows, and fit again."
-        return f"Next: semisvm suggest {model} {data} (rows worth a label)"
+        return f"Next: semisvm suggest {model} {data} (rows to label next)"
     if any(point.target.is_constrained for point in summary.operating_points.values()):
         return f"Next, for a promise: semisvm label {model} {pool} (label rows until it is proved)"
     return f"Next: semisvm predict {model} NEW.csv; to improve it: semisvm suggest {model} {pool}"
@@ -647,7 +648,7 @@ def _next(status: str, model: str, data: str, summary: FitSummary) -> str:
 
 def _several_classes(summary: FitSummary, missed: list[str]) -> list[str]:
     labeled = f"{summary.data.labeled:,} labeled rows"
-    lines = [f"Telling apart {len(summary.classes)} classes, {labeled}."]
+    lines = [f"{len(summary.classes)} classes, {labeled}."]
     points = summary.operating_points
     measured = [name for name, point in points.items() if not math.isnan(point.recall.value)]
     if measured:
@@ -655,8 +656,8 @@ def _several_classes(summary: FitSummary, missed: list[str]) -> list[str]:
         precision = rounded_percent(points[hardest].precision.value)
         recall = rounded_percent(points[hardest].recall.value)
         lines.append(
-            f"The hardest is {hardest}: {precision} of what is called {hardest} is right, and"
-            f" {recall} of all {hardest} is found."
+            f"The hardest class is {hardest}: {precision} of the rows predicted as {hardest} are"
+            f" right, and {recall} of all {hardest} are found."
         )
     if any(point.target.is_constrained for point in points.values()):
         met = "met for every class"

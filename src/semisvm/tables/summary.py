@@ -1,4 +1,4 @@
-"""What came of a fit, as typed values: everything that the report and the command show.
+"""The results of a fit, as typed values: everything that the report and the command show.
 
 A summary is written to the model file as JSON with a version number, and read back from it. Scores
 are those that `predict` writes: rows above 0 are accepted. Everything that belongs to a class is
@@ -188,9 +188,9 @@ class FitSummary:
     scores : dict of {str: ScoreSample}
         The scores that the operating points were measured on.
     chances : dict of {str: float}
-        How likely what was asked for holds on new rows, where that can be said.
+        The probability that the target is reached on new rows, if it can be estimated.
     costs : ErrorCosts or None
-        What errors cost, where there are two classes and costs were given.
+        The costs of errors, with two classes and given costs.
     comparison : Comparison or None
         The methods that were compared before one was chosen.
     guard : dict or None
@@ -201,13 +201,13 @@ class FitSummary:
     notes : tuple of str
         Sentences for the reader.
     has_target, was_refused, was_stopped : bool
-        Whether a precision or recall was asked for, whether its certificate was refused because the
-        labels do not look like a random sample, and whether Ctrl-C ended the fit early.
+        Whether there is a minimum precision or recall, whether its certificate was refused because
+        the labels do not look like a random sample, and whether Ctrl-C ended the fit early.
     campaigns : tuple of dict
         The campaigns (`semisvm.Campaign`) whose risks add up with that of the certificate, it
         included.
     campaign : CampaignSummary or None
-        What came of the campaign that certified the threshold, or of one that is under way.
+        The outcome of the campaign that certified the threshold, or of one in progress.
     seconds : float
         Duration of the fit.
     versions, machine : dict

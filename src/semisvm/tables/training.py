@@ -274,6 +274,6 @@ def say_chosen(codes: np.ndarray, at_random: np.ndarray, n_labeled: int | None =
     if n_labeled is not None and n_seen < n_labeled:
         n = f"about {round(n_labeled * n_chosen / n_seen):,} of {counted(n_labeled, 'labeled row')}"
     return [
-        f"Not drawn at random: {n}. Such rows train, but no threshold is set on them and nothing is"
-        " measured on them."
+        f"Not drawn at random: {n}. Such rows are used for training, but not for thresholds and"
+        " measurements."
     ]

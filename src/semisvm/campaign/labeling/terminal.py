@@ -55,7 +55,7 @@ def ask_in_terminal(session: LabelSession, console: Console, read_key: Callable[
             hint = "" if session.undo() else "There is no answer to take back."
         elif key != MORE:
             hint = "This key has no meaning here."
-    console.print("There is nothing left to ask.")
+    console.print("There is nothing left to label.")
 
 
 def show_row(
