@@ -257,10 +257,10 @@ def test_preferences_for_three_classes_and_a_certified_threshold():
 
 def test_what_onnx_lacks_is_refused_in_words():
     X, y = cancer()
-    with pytest.raises(TypeError, match="AutoSVC has no form in ONNX here: export one of"):
+    with pytest.raises(TypeError, match="AutoSVC can't be exported to ONNX: export one of"):
         to_onnx(AutoSVC().fit(X[:100], y[:100]))
     with pytest.raises(
-        TypeError, match=r"SVC has no form in ONNX here: export one of SupervisedSVC"
+        TypeError, match=r"SVC can't be exported to ONNX: export one of SupervisedSVC"
     ):
         to_onnx(SVC().fit(X[:80], y[:80]))
     with pytest.raises(TypeError, match="ONNX has no kernel 'callable': fit with one of linear"):

@@ -1,4 +1,4 @@
-"""Scorers that know unlabeled rows: nothing can be measured on them."""
+"""Scorers for targets with unlabeled rows, on which nothing can be measured."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ __all__ = ["make_labeled_scorer"]
 
 
 def make_labeled_scorer(scoring: Any, *, unlabeled: Any = -1) -> LabeledScorer:
-    """Return a scorer that leaves out the rows without a label.
+    """Return a scorer that ignores the unlabeled rows, for use in scikit-learn's tools.
 
     Parameters
     ----------
     scoring : str or callable
-        What labeled rows are scored by: a name of :func:`sklearn.metrics.get_scorer_names`, what
-        :func:`sklearn.metrics.make_scorer` returns, or another function of (estimator, X, y).
+        Scorer for the labeled rows: a name of :func:`sklearn.metrics.get_scorer_names`, a scorer of
+        :func:`sklearn.metrics.make_scorer`, or another function of (estimator, X, y).
     unlabeled : int, float, str or None, default=-1
-        The marker of rows without a label in y. Missing values and empty strings always mark them.
+        Value of y that marks unlabeled rows. Missing values and empty strings always mark them too.
 
     Returns
     -------
     scorer : LabeledScorer
-        To be passed as `scoring` to :func:`~sklearn.model_selection.cross_val_score`,
+        A scorer to pass as `scoring` to :func:`~sklearn.model_selection.cross_val_score`,
         :class:`~sklearn.model_selection.GridSearchCV` and other tools of scikit-learn.
 
     See Also
     --------
-    semisvm.SemiSupervisedKFold : Tests on labeled rows only, so that any scorer is right.
-    semisvm.model_selection.pu_auc : The scorer for positives and unlabeled rows.
+    semisvm.SemiSupervisedKFold : Tests on labeled rows only, so that any scorer can be used.
+    semisvm.model_selection.pu_auc : A scorer for positives and unlabeled rows.
 
     Examples
     --------
@@ -67,8 +67,8 @@ class LabeledScorer:
             )
 
     def __call__(self, estimator: Any, X: Any, y: Any, **params: Any) -> float:
-        """Score the labeled rows. `params` go to the inner scorer, arrays with one entry per row
-        without the entries of unlabeled rows.
+        """Score the labeled rows. `params` are passed to the inner scorer; of arrays with one entry
+        per row, only those of the labeled rows.
         """
         n_rows = num_samples(X)
         labels = encode(y, unlabeled=self.unlabeled, n_rows=n_rows, may_be_one_class=True)

@@ -167,7 +167,7 @@ def test_hiding_with_another_marker():
 
 
 def test_a_row_without_a_label_can_not_be_kept():
-    with pytest.raises(ValueError, match="Row 2 is to keep its label, but has none"):
+    with pytest.raises(ValueError, match="Row 2 is in keep, but has no label"):
         hide([0, 1, -1], [0, 2])
 
 

@@ -1,8 +1,8 @@
-"""Fitted models in other systems: ONNX graphs.
+"""Export of fitted models for other systems, as ONNX graphs.
 
-A model is exported as the formula that it is (`graphs`), in float64 whatever the type of the rows.
-Thresholds (of a preference, of positives and unlabeled rows, of a campaign) and the guard's
-constant are in the graph.
+A model is exported as its formula (`graphs`), computed in float64 for rows of any type. Thresholds
+(of a preference, of positives and unlabeled rows, of a campaign) and the guard's constant are in
+the graph.
 """
 
 from __future__ import annotations
@@ -36,41 +36,41 @@ INSTALL = 'pip install "semisvm[onnx]"'
 
 
 def to_onnx(model: Any, X: Any = None, *, dtype: Any = None, opset: int = OPSET) -> Any:
-    """Return a fitted model as an ONNX graph, its thresholds included.
+    """Return a fitted model as an ONNX graph, including its thresholds.
 
     Parameters
     ----------
     model : estimator
         A fitted estimator of this library, a `ThresholdClassifier` around one, or a pipeline that
         ends with one and whose other steps skl2onnx knows (scalers, imputers, one-hot encoders,
-        TF-IDF, ...). `PreferenceClassifier` has to stand around a classifier that skl2onnx knows.
+        TF-IDF, ...). `PreferenceClassifier` has to wrap a classifier that skl2onnx supports.
     X : array-like of shape (n, n_features), default=None
-        Some rows, for their type, as skl2onnx takes them.
+        Some rows, from which the type of the input is inferred, as in skl2onnx.
     dtype : {numpy.float32, numpy.float64}, default=None
-        Of the rows that the graph takes. None: that of X where it is one of these, else
-        numpy.float32. It computes in float64.
+        Type of the input. None: that of X if it is one of these, else numpy.float32. The graph
+        computes in float64.
     opset : int, default=18
-        The version of ONNX's operators, 18 or newer.
+        Version of ONNX's operators, 18 or newer.
 
     Returns
     -------
     onnx.ModelProto
-        With the input "X", (n, n_features), and the outputs "label", (n,), "scores", what
-        `decision_function` returns, and where the model has `predict_proba` "probabilities",
-        (n, n_classes). Write its ``SerializeToString()`` to a file.
+        The graph, with the input "X", (n, n_features), and the outputs "label", (n,), "scores", as
+        returned by `decision_function`, and if the model has `predict_proba`, "probabilities", (n,
+        n_classes). Write its ``SerializeToString()`` to a file.
 
     Raises
     ------
     ImportError
         If skl2onnx is not installed.
     TypeError
-        If the model, or its kernel, has no form in ONNX: `AutoSVC`, and kernels that are functions
-        or precomputed matrices.
+        If the model or its kernel can't be exported: `AutoSVC`, and callable or precomputed
+        kernels.
 
     See Also
     --------
     register_converters : For skl2onnx's own functions.
-    semisvm.save : A file for Python, of any model.
+    semisvm.save : Saves any model to a file for Python.
 
     Examples
     --------
@@ -108,18 +108,18 @@ def to_onnx(model: Any, X: Any = None, *, dtype: Any = None, opset: int = OPSET)
 
 
 def register_converters(*more: type) -> None:
-    """Tell skl2onnx how to convert the estimators of this library.
+    """Register converters of this library's estimators with skl2onnx.
 
     After that ``skl2onnx.to_onnx(pipeline, X)`` converts pipelines that end with one of them.
 
     Parameters
     ----------
     *more : type
-        Other classes that are made of these estimators.
+        Further estimator classes that are built from these estimators.
 
     See Also
     --------
-    to_onnx : Does both.
+    to_onnx : Registers the converters and exports a model.
     """
     from skl2onnx import update_registered_converter
 
@@ -144,7 +144,7 @@ def _refuse_what_onnx_lacks(model: Any) -> None:
             method.class_name for method in METHODS if issubclass(method.estimator_class, EXPORTED)
         ]
         raise TypeError(
-            f"{name} has no form in ONNX here: export one of {', '.join(names)}, a"
+            f"{name} can't be exported to ONNX: export one of {', '.join(names)}, a"
             " ThresholdClassifier around one, or a pipeline that ends with one. semisvm.save keeps"
             " any model for Python."
         )

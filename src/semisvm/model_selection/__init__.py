@@ -1,4 +1,4 @@
-"""Model selection where some rows have no label: they may train, and they are never tested."""
+"""Model selection with unlabeled rows, which may be used for training but never for testing."""
 
 from semisvm.model_selection.calibration import SemiSupervisedCalibratedClassifierCV
 from semisvm.model_selection.cross_fit import cross_fit_scores

@@ -1,4 +1,4 @@
-"""Probabilities from out-of-fold scores, where some rows have no label.
+"""Probabilities from out-of-fold scores, with unlabeled rows.
 
 scikit-learn's `CalibratedClassifierCV` takes its classes from all of y. With unlabeled rows in y
 the marker -1 becomes a class: a two-class model has one column of scores, which is then fitted to
@@ -6,11 +6,11 @@ the wrong class, and the probabilities of the first class come out as 1 for ever
 reason the splitters of this package refuse to work inside it.
 
 `SemiSupervisedCalibratedClassifierCV` does it in two steps that leave the marker out:
-`cross_fit_scores` scores every labeled row by a fit that has not seen its label, and scikit-learn's
-own calibrators are fitted to these scores.
+`cross_fit_scores` gives the out-of-fold scores of the labeled rows, and scikit-learn's own
+calibrators are fitted to these scores.
 
-`fit_sigmoid` is Platt's sigmoid alone, for those who have scores of labels left out and need no
-calibrator to keep.
+`fit_sigmoid` is Platt's sigmoid alone, for callers that have out-of-fold scores and keep no
+calibrator.
 """
 
 from __future__ import annotations
@@ -42,45 +42,45 @@ FAR_OUT = 2.0
 class SemiSupervisedCalibratedClassifierCV(
     LabelsAndScoresMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
 ):
-    """Probabilities for a classifier that learns from labeled and unlabeled rows.
+    """Probability calibration of a classifier of labeled and unlabeled rows.
 
-    The classifier is fitted on all rows. In addition, one fit per fold scores the labeled rows that
-    it has not seen, and a calibrator is fitted to these out-of-fold scores. Where every row has a
-    label, this is what `CalibratedClassifierCV(ensemble=False)` does.
+    The classifier is fitted on all rows. In addition, it is cross-validated on the labeled rows,
+    and a calibrator is fitted to the out-of-fold scores. If every row has a label, this is the same
+    as `CalibratedClassifierCV(ensemble=False)`.
 
     Parameters
     ----------
     estimator : classifier
-        With `decision_function`; it is cloned.
+        A classifier with `decision_function`; it is cloned.
     method : {"sigmoid", "isotonic", "temperature"}, default="sigmoid"
         The calibrator, as in scikit-learn's `CalibratedClassifierCV`. "isotonic" needs many labels
         (about 1000), "temperature" scikit-learn 1.8 or newer.
     cv : int, splitter, iterable of (train, test) or None, default=None
         A splitter or splits that test every labeled row once. An int k means
-        `SemiSupervisedKFold(k)`. None means five folds, fewer where a class has fewer labeled rows.
+        `SemiSupervisedKFold(k)`. None means five folds, or fewer if a class has fewer labeled rows.
     unlabeled : number, string or None, default=-1
-        The marker of rows without a label; see `semisvm.labels`. The estimator must use the same
+        Value of y that marks unlabeled rows; see `semisvm.labels`. The estimator must use the same
         one.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes; the marker of unlabeled rows is not among them.
+        The class labels, without the marker of unlabeled rows.
     estimator_ : classifier
         The estimator, fitted on all rows.
     calibrator_ : CalibratedClassifierCV
-        Turns scores, as features, into probabilities.
+        The calibrator, whose only features are scores.
     out_of_fold_scores_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
         The scores that the calibrator was fitted to; NaN for unlabeled rows.
     n_features_in_ : int
-        The number of features, where `estimator_` knows it.
+        The number of features, if `estimator_` has it.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        The names of the features, where X had names.
+        The names of the features, if X has feature names.
 
     See Also
     --------
-    semisvm.model_selection.cross_fit_scores : The out-of-fold scores alone.
-    sklearn.calibration.CalibratedClassifierCV : The same where every row has a label.
+    semisvm.model_selection.cross_fit_scores : The out-of-fold scores only.
+    sklearn.calibration.CalibratedClassifierCV : The same if every row has a label.
 
     Examples
     --------
@@ -120,8 +120,8 @@ class SemiSupervisedCalibratedClassifierCV(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            A label for each row, the marker `unlabeled` where there is none. Which tools of
-            scikit-learn take such a target: :doc:`/scikit-learn`.
+            The labels; `unlabeled` marks rows without one. For scikit-learn tools that take such a
+            target, see :doc:`/scikit-learn`.
         sample_weight : array-like of shape (n_samples,), optional
             One weight per row, for the classifier and for the calibrator.
         groups : array-like of shape (n_samples,), optional
@@ -173,9 +173,9 @@ class SemiSupervisedCalibratedClassifierCV(
         return self.calibrator_.predict_proba(scores)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return what `predict` compares: probabilities, or with two classes their difference.
+        """Return calibrated scores: probabilities, or with two classes their difference.
 
-        The scores that are not calibrated are those of `estimator_`.
+        The uncalibrated scores are those of `estimator_`.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class SemiSupervisedCalibratedClassifierCV(
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes the probability of the second minus that of the first, above 0 where
+            With two classes the probability of the second minus that of the first, positive where
             the second is predicted; with more, the probabilities.
         """
         probabilities = self.predict_proba(X)

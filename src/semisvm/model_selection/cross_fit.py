@@ -1,4 +1,4 @@
-"""Cross-fitting: every labeled row is scored by a fit that has not seen its label.
+"""Cross-fitting: out-of-fold scores of the labeled rows.
 
     codes      (n,)   the class of each row, as a number; -1 for rows without a label
     fold       (n,)   the number of the fold that tests a row; -1 for rows that are never tested
@@ -154,24 +154,25 @@ def cross_fit_scores(
     groups: Any = None,
     sample_weight: Any = None,
 ) -> np.ndarray:
-    """Score each labeled row by a fit that has not seen its label.
+    """Return out-of-fold scores of the labeled rows.
 
-    Every label serves twice, once to train and once to judge, which is what thresholds and
-    calibration need where labels are few.
+    Each labeled row is scored by a fit without its label. So every label is used both for training
+    and for evaluation, which thresholds and calibration need if labels are few.
 
     Parameters
     ----------
     estimator : classifier
-        Cloned and fitted once per fold; for a pairwise one (a precomputed kernel) the columns of X
-        are split too.
+        The classifier, cloned and fitted once per fold. If it is pairwise (a precomputed kernel),
+        the columns of X are split too.
     X : array-like of shape (n, d)
-        The rows, labeled and unlabeled.
+        The labeled and unlabeled rows.
     y : array-like of shape (n,)
-        The target, with the marker of the estimator and of `cv` on rows without a label.
+        The labels, with the marker that the estimator and `cv` use for unlabeled rows.
     cv : splitter
-        One that tests every labeled row once: `SemiSupervisedKFold` or `SemiSupervisedGroupKFold`.
+        A splitter that tests every labeled row once: `SemiSupervisedKFold` or
+        `SemiSupervisedGroupKFold`.
     method : str, default="decision_function"
-        The method that scores a row.
+        The method of the classifier that scores rows.
     groups : array-like of shape (n,), optional
         Passed on to `cv.split`.
     sample_weight : array-like of shape (n,), optional
@@ -180,11 +181,11 @@ def cross_fit_scores(
     Returns
     -------
     scores : ndarray of shape (n,) or (n, k)
-        What `method` gives on each tested row; NaN on rows that `cv` never tests.
+        The out-of-fold scores; NaN for rows that `cv` never tests.
 
     See Also
     --------
-    cross_fit : The same with a function in place of an estimator.
+    cross_fit : The same with a function instead of an estimator.
     SemiSupervisedCalibratedClassifierCV : Probabilities from these scores.
 
     Examples

@@ -1,8 +1,8 @@
-"""Do the labeled rows look like a random sample of all rows?
+"""Tests of whether the labeled rows look like a random sample of all rows.
 
-Exact intervals and held-out certificates assume it. Rows that were chosen by doubt, or by a
-person's interest, are not a random sample, and figures measured on them may not hold. Two tests
-look for signs of a choice:
+Exact intervals and held-out certificates assume it. Rows that were chosen because a model was
+uncertain, or by a person's interest, are not a random sample, and figures measured on them may not
+hold. Two tests look for signs of such a choice:
 
     kernel   kernel ridge regression learns to tell labeled from other rows, in folds that ignore
              which are which. The statistic is the sum over the folds of the AUC of the held-out
@@ -13,8 +13,8 @@ look for signs of a choice:
              a model that has not seen their labels, and the other rows in the same way
              (`random_fold_scores`). Not exact, because models of different folds share rows.
 
-Each test is used at half of the level. A pass is no proof: a choice that X and the scores do not
-show is not found.
+Each test is used at half of the level. Passing is no proof: a choice that shows neither in X nor in
+the scores is not found.
 """
 
 from __future__ import annotations
@@ -57,21 +57,21 @@ FitAndScore = Callable[
 
 @dataclass(frozen=True)
 class FairSampleCheck:
-    """What `check_fair_sample` found.
+    """The result of `check_fair_sample`.
 
     Attributes
     ----------
     p_value : float
-        Twice the smaller p-value of the two tests, at most 1; the p-value of the kernel test where
-        there are no scores.
+        Twice the smaller p-value of the two tests, at most 1; without scores the p-value of the
+        kernel test.
     kernel_p, ks_p : float or None
-        The p-value of each test; None where it was not run.
+        The p-value of each test; None if it was not run.
     is_fair : bool
-        Whether there is no sign of a choice: `p_value` is above `level`.
+        Whether the labeled rows look like a random sample: `p_value` is above `level`.
     level : float
-        The chance of a false alarm that was allowed.
+        The allowed probability of a false alarm.
     n_labeled, n_others : int
-        How many rows were compared with how many.
+        Number of labeled rows and of other rows that were compared.
     """
 
     p_value: float
@@ -87,7 +87,7 @@ class FairSampleCheck:
         """The result in words."""
         if self.kernel_p is None and self.ks_p is None:
             return (
-                "There are too few rows to tell whether the labeled rows are a random sample of the"
+                "There are too few rows to test whether the labeled rows are a random sample of the"
                 " pool."
             )
         if self.is_fair:
@@ -118,33 +118,32 @@ def check_fair_sample(
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features) or None
-        Labeled and other rows, on scales that can be compared. None: no kernel test.
+        All rows, with features on comparable scales. None: no kernel test.
     y : array-like of shape (n_samples,)
-        The labels, with the marker `unlabeled` where there is none; or a boolean mask of the rows
-        that are said to be a random sample.
+        The labels; `unlabeled` marks rows without one. Or a boolean mask of the rows to check.
     scores : array-like of shape (n_samples,) or (n_samples, n_scores), default=None
-        Scores by models that have not seen the row's label (`random_fold_scores`); rows with NaN
-        are left out. None: those of `estimator`.
+        Out-of-fold scores (see `random_fold_scores`); rows with NaN are ignored. None: those of
+        `estimator`.
     estimator : classifier, default=None
-        Cloned and trained on the labeled rows of four folds, to make `scores`; it has
-        `decision_function` or `predict_proba`. None: no test of scores, unless they are given.
+        A classifier with `decision_function` or `predict_proba`, cloned and trained in four folds
+        to make `scores`. None: no test of scores, unless they are given.
     unlabeled : label, default=-1
-        The marker of rows without a label.
+        Value of y that marks unlabeled rows.
     level : float, default=0.01
-        The chance of a false alarm.
+        The allowed probability of a false alarm.
     n_permutations : int, default=199
-        Permutations of the kernel test; its smallest p-value is 1 / (n_permutations + 1).
+        Number of permutations in the kernel test; its smallest p-value is 1 / (n_permutations + 1).
     random_state : int, RandomState instance or None, default=None
-        Draws rows, folds and permutations.
+        Seed of the draws of rows, folds and permutations.
 
     Returns
     -------
     FairSampleCheck
-        The p-values, the decision, and a sentence.
+        The p-values and the decision; print it for a sentence.
 
     See Also
     --------
-    random_fold_scores : Scores for the second test.
+    random_fold_scores : Makes the scores for the second test.
 
     Notes
     -----

@@ -4,11 +4,11 @@
     unlabeled   rows that the learner sees without their label
     test        rows that the learner does not see
 
-Rows that have no label in y can only be unlabeled rows.
+Rows without a label in y can only be in the unlabeled part.
 
 The test rows are drawn first and the labeled rows after them, both from the front of one random
 order. So two splits with the same seed and test size have the same test rows, and the smaller
-labeled set is a part of the larger one: the points of a learning curve can be compared.
+labeled set is a part of the larger one, so that the points of a learning curve are comparable.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ MARKER = -1  # the default marker of an unlabeled row, here and in scikit-learn
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Row numbers of the three parts, each in increasing order; no row is in two of them.
+    """Row numbers of the labeled, unlabeled and test parts, in increasing order and disjoint.
 
     Attributes
     ----------
     labeled : ndarray of shape (n_labeled,)
-        Rows whose label the learner sees.
+        Training rows with their label.
     unlabeled : ndarray of shape (n_unlabeled,)
-        Rows that the learner sees without their label.
+        Training rows without their label.
     test : ndarray of shape (n_test,)
-        Rows that the learner does not see.
+        Test rows.
 
     See Also
     --------
@@ -73,24 +73,24 @@ def split(
     random_state: int | np.random.RandomState | None = None,
     marker: float | str | None = MARKER,
 ) -> Split:
-    """Split rows into labeled, unlabeled and test ones.
+    """Split rows at random into labeled, unlabeled and test rows.
 
     Parameters
     ----------
     y : array of shape (n_rows,)
-        Labels, with the `marker` where a row has none.
+        The labels; `marker` marks rows without one.
     labeled, test, unlabeled : int, or float between 0 and 1
-        How many rows: a count, or a share of all rows. `labeled` may also be a mapping from each
-        class to a count. By default every row left over is unlabeled.
+        Number of rows in each part, or their share of all rows. `labeled` may also be a mapping
+        from each class to a number. By default all remaining rows are unlabeled.
     draw : {"random", "stratified", "balanced"}
-        How labeled rows are drawn: regardless of class, in the classes' proportions (at least one
-        of each), or as many of each class.
+        How to draw labeled rows: regardless of class, in proportion to the classes (at least one of
+        each), or equally many of each class.
     draw_test : {"random", "stratified"}
-        How test rows are drawn.
+        How to draw test rows.
     random_state : int, RandomState or None
-        The same int gives the same split.
+        Seed of the draws. Pass an int for reproducible results.
     marker : number, str or None
-        What y holds for a row without a label; NaN, None and "" always do.
+        Value of y that marks unlabeled rows; NaN, None and "" always mark them too.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def split(
     Raises
     ------
     ValueError
-        When there are not enough rows, or a class would have no labeled row.
+        If there are not enough rows, or a class would have no labeled row.
 
     Examples
     --------
@@ -134,21 +134,22 @@ def split(
 
 
 def hide(y: ArrayLike, keep: ArrayLike, *, marker: float | str = MARKER) -> NDArray:
-    """Hide all labels but those of some rows.
+    """Hide all labels except those of some rows.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,)
         Labels.
     keep : array-like
-        The rows that keep their label: row numbers, or a mask of shape (n_rows,).
+        The rows that keep their label: row numbers, or a boolean mask of shape (n_rows,).
     marker : float or str, default=-1
-        What hidden labels become. Where labels are text and the marker is a number they become "".
+        Value that replaces hidden labels. If the labels are text and the marker is a number, it is
+        "".
 
     Returns
     -------
     shown : ndarray of shape (n_rows,)
-        A copy of y in which the other labels are hidden.
+        A copy of y with the other labels hidden.
 
     Examples
     --------
@@ -160,7 +161,7 @@ def hide(y: ArrayLike, keep: ArrayLike, *, marker: float | str = MARKER) -> NDAr
     shown[np.asarray(keep)] = True
     if not labels.is_labeled[shown].all():
         row = int(np.flatnonzero(shown & ~labels.is_labeled)[0])
-        raise ValueError(f"Row {row} is to keep its label, but has none. Keep labeled rows only.")
+        raise ValueError(f"Row {row} is in keep, but has no label. Keep labeled rows only.")
     is_text = labels.classes.dtype.kind in "OU"
     value = "" if is_text and not isinstance(marker, str) else marker
     # asarray, so that booleans and unsigned labels are promoted to a type with room for -1

@@ -1,10 +1,10 @@
-"""Scores where some rows have no label: accuracy on the labeled rows, and the AUC of positives
-against unlabeled rows.
+"""Scores with unlabeled rows: accuracy on the labeled rows, and the AUC of positives against
+unlabeled rows.
 
 The AUC of labeled positives against unlabeled rows is prior / 2 + (1 - prior) * (the AUC of
-positives against negatives): it ranks models in the right order whatever the share of positives
-among the unlabeled rows. But it has to be measured on unlabeled rows that did not train, since a
-model has pushed the scores of its training rows down. So the folds for it
+positives against negatives): it ranks models in the right order for any share of positives among
+the unlabeled rows. But it has to be measured on unlabeled rows that were not used in training,
+because a model lowers the scores of unlabeled training rows. So the folds for it
 (`PositiveUnlabeledKFold`) leave out labeled and unlabeled rows alike, unlike those of
 `SemiSupervisedKFold`.
 """
@@ -61,15 +61,14 @@ class LabeledRowsScoreMixin(DiagramMixin, DocumentationLinkMixin):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
         y : array-like of shape (n_samples,)
-            The true label of each row. Rows with the marker `unlabeled` or a missing value are left
-            out.
+            The true labels. Rows with the marker `unlabeled` or a missing value are ignored.
         sample_weight : array-like of shape (n_samples,), optional
             One weight per row.
 
         Returns
         -------
         score : float
-            The share of labeled rows that are predicted correctly.
+            The accuracy on the labeled rows.
         """
         is_labeled = find_labeled(y, unlabeled=self.unlabeled, n_rows=num_samples(X))
         if is_labeled.all():
@@ -152,7 +151,7 @@ class LabelsAndScoresMixin(LabeledRowsScoreMixin):
 
     @available_unless(methodcaller("_why_no_probabilities"))
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class, where the estimator has probabilities.
+        """Return the probability of each class, if the estimator has probabilities.
 
         Parameters
         ----------
@@ -192,23 +191,23 @@ class LabelsAndScoresMixin(LabeledRowsScoreMixin):
 
 
 def pu_auc(estimator: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> float:
-    """Return the AUC of the labeled positives against the unlabeled rows: a scorer for grid
-    searches.
+    """Scorer for grid searches: the AUC of the labeled positives against the unlabeled rows.
 
-    Labels of a second class are allowed; the positives are then the rows of the class that comes
-    last in order, and the others are left out.
+    There may be labels of a second class; the positives are then the rows of the last class in
+    order, and the other labeled rows are ignored.
 
     Parameters
     ----------
     estimator : fitted classifier
-        With `decision_function` or `predict_proba`: a `PositiveUnlabeledSVC`, or any classifier
-        that was fitted on the same target and took the marker of unlabeled rows for a class.
+        A classifier with `decision_function` or `predict_proba`: a `PositiveUnlabeledSVC`, or any
+        classifier that was fitted on the same target with the marker of unlabeled rows as a class.
     X : {array-like, sparse matrix} of shape (n, d)
-        Rows that the estimator has not seen, as `PositiveUnlabeledKFold` gives them.
+        Rows that were not used in the fit, such as the test rows of `PositiveUnlabeledKFold`.
     y : array-like of shape (n,)
-        The target, with `unlabeled` on rows without a label.
+        The labels; `unlabeled` marks rows without one.
     unlabeled : number, string or None, default=-1
-        The marker; for another one pass ``functools.partial(pu_auc, unlabeled="?")`` as `scoring`.
+        Value of y that marks unlabeled rows. For another one, pass ``functools.partial(pu_auc,
+        unlabeled="?")`` as `scoring`.
 
     Returns
     -------

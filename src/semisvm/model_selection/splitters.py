@@ -1,12 +1,12 @@
-"""Cross-validation where only labeled rows can be tested on.
+"""Cross-validation splitters that test on labeled rows only.
 
     n rows, of which n_labeled carry a label
     train, test : row indices;  test holds labeled rows only, train holds every unlabeled row
 
-A splitter that does not know about unlabeled rows tests on rows whose true label is not known,
-counts the marker -1 as a class, and takes unlabeled rows away from training. Those here split the
-labeled rows alone, by one of scikit-learn's own splitters, and give every unlabeled row to every
-training part. With them `cross_val_score` and `GridSearchCV` give correct results.
+An ordinary splitter tests on rows whose true label is not known, counts the marker -1 as a class,
+and removes unlabeled rows from training. The splitters here split the labeled rows only, by one of
+scikit-learn's own splitters, and put every unlabeled row into every training part. With them
+`cross_val_score` and `GridSearchCV` give correct results.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Splitter(BaseCrossValidator):
         Parameters
         ----------
         X, y, groups : object, optional
-            Not used; here for scikit-learn.
+            Not used, present for API consistency with scikit-learn.
 
         Returns
         -------
@@ -67,17 +67,18 @@ class _Splitter(BaseCrossValidator):
         X : array-like of shape (n, d)
             Only its number of rows is used.
         y : array-like of shape (n,)
-            The target, with `unlabeled` on rows without a label.
+            The labels; `unlabeled` marks rows without one.
         groups : array-like of shape (n,), optional
-            The group of each row, labeled or not (customer, document): no group is on both sides of
-            a split. `SemiSupervisedGroupKFold` needs it, `PositiveUnlabeledKFold` takes it.
+            The group of each row, labeled or not (customer, document): no group is in both the
+            training and the test part. Required by `SemiSupervisedGroupKFold`, optional in
+            `PositiveUnlabeledKFold`.
 
         Yields
         ------
         train : ndarray of shape (n_train,)
             Row indices of the training part.
         test : ndarray of shape (n_test,)
-            Row indices of the test part; unlabeled rows only with `PositiveUnlabeledKFold`.
+            Row indices of the test part; with unlabeled rows only in `PositiveUnlabeledKFold`.
         """
         how = {"unlabeled": self.unlabeled, "may_be_one_class": self._may_be_one_class}
         yield from self._folds(encode(y, n_rows=num_samples(X), **how), groups)
@@ -142,7 +143,7 @@ class _SemiSupervisedSplitter(_Splitter):
 
 
 class SemiSupervisedKFold(_SemiSupervisedSplitter):
-    """K-fold over the labeled rows; every unlabeled row is in every training part.
+    """K-fold splitter of the labeled rows; every unlabeled row is in every training part.
 
     Use it as `cv` in `cross_val_score`, `GridSearchCV` and `cross_fit_scores`.
 
@@ -153,11 +154,11 @@ class SemiSupervisedKFold(_SemiSupervisedSplitter):
     shuffle : bool, default=False
         Shuffle the labeled rows before splitting them.
     random_state : int, RandomState or None, default=None
-        Makes the shuffle repeatable.
+        Seed of the shuffle. Pass an int for reproducible results.
     stratify : bool, default=True
         Keep the proportions of the classes in every fold.
     unlabeled : number, string or None, default=-1
-        The marker of rows without a label; see `semisvm.labels`.
+        Value of y that marks unlabeled rows; see `semisvm.labels`.
 
     See Also
     --------
@@ -198,12 +199,12 @@ class SemiSupervisedKFold(_SemiSupervisedSplitter):
 
 
 class SemiSupervisedGroupKFold(SemiSupervisedKFold):
-    """K-fold over groups of rows: no group is on both sides of a split.
+    """K-fold splitter of groups of rows: no group is in both the training and the test part.
 
-    Use it to ask how well a model does on a group (patient, user, document) that it has never seen.
-    A fit that has seen the unlabeled rows of a test group has adapted to that group, so these rows
-    do not train in that split. This is the only splitter here that leaves unlabeled rows out. Every
-    row needs a group; give a row that belongs to none a group of its own.
+    Use it to measure how well a model works on new groups (patients, users, documents). A fit with
+    the unlabeled rows of a test group would adapt to that group, so these rows are left out of the
+    training part, unlike in the other splitters. Every row needs a group; give a row that belongs
+    to none a group of its own.
 
     Parameters
     ----------
@@ -213,11 +214,11 @@ class SemiSupervisedGroupKFold(SemiSupervisedKFold):
     shuffle : bool, default=False
         Shuffle the groups before splitting them.
     random_state : int, RandomState or None, default=None
-        Makes the shuffle repeatable.
+        Seed of the shuffle. Pass an int for reproducible results.
     stratify : bool, default=True
-        Balance the classes as far as whole groups allow.
+        Balance the classes across folds as far as groups allow.
     unlabeled : number, string or None, default=-1
-        The marker of rows without a label; see `semisvm.labels`.
+        Value of y that marks unlabeled rows; see `semisvm.labels`.
 
     See Also
     --------
@@ -258,27 +259,27 @@ class SemiSupervisedGroupKFold(SemiSupervisedKFold):
 
 
 class SemiSupervisedShuffleSplit(_SemiSupervisedSplitter):
-    """Random splits of the labeled rows; every unlabeled row is in every training part.
+    """Random splitter of the labeled rows; every unlabeled row is in every training part.
 
     `test_size` and `train_size` count labeled rows, or are fractions of them. Labeled rows in
-    neither part are left out of the split: a splitter can't hide their labels, so they can't train
-    as unlabeled rows.
+    neither part are left out of the split: a splitter can't hide their labels to use them as
+    unlabeled rows.
 
     Parameters
     ----------
     n_splits : int, default=10
         Number of splits, each drawn independently of the others.
     test_size : float, int or None, default=None
-        The labeled rows to test on, as in scikit-learn's `ShuffleSplit`: by default a tenth of
-        them.
+        Number or share of labeled rows to test on, as in scikit-learn's `ShuffleSplit`; by default
+        a tenth of them.
     train_size : float, int or None, default=None
-        The labeled rows to train on: by default all others.
+        Number or share of labeled rows to train on; by default all others.
     random_state : int, RandomState or None, default=None
-        Makes the draws repeatable.
+        Seed of the draws. Pass an int for reproducible results.
     stratify : bool, default=True
         Keep the proportions of the classes in both parts.
     unlabeled : number, string or None, default=-1
-        The marker of rows without a label; see `semisvm.labels`.
+        Value of y that marks unlabeled rows; see `semisvm.labels`.
 
     See Also
     --------
@@ -320,7 +321,7 @@ class SemiSupervisedShuffleSplit(_SemiSupervisedSplitter):
 
 
 class PositiveUnlabeledKFold(_Splitter):
-    """K-fold over labeled and over unlabeled rows, each dealt out evenly.
+    """K-fold splitter for positives and unlabeled rows: each fold tests labeled and unlabeled rows.
 
     Use it as `cv` together with the scorer `pu_auc`.
 
@@ -330,15 +331,15 @@ class PositiveUnlabeledKFold(_Splitter):
         Number of folds, at least 2 and at most the number of labeled positives and of unlabeled
         rows.
     shuffle : bool, default=False
-        Shuffle the rows before they are dealt out.
+        Shuffle the rows before splitting them.
     random_state : int, RandomState or None, default=None
-        Makes the shuffle repeatable.
+        Seed of the shuffle. Pass an int for reproducible results.
     unlabeled : number, string or None, default=-1
-        The marker of rows without a label; see `semisvm.labels`.
+        Value of y that marks unlabeled rows; see `semisvm.labels`.
 
     See Also
     --------
-    pu_auc : The scorer to use with it.
+    pu_auc : The scorer to use with this splitter.
     SemiSupervisedKFold : For targets with labels of several classes; unlabeled rows train in every
     fold.
 
@@ -352,7 +353,7 @@ class PositiveUnlabeledKFold(_Splitter):
     [1 3 5] [0 2 4]
     [0 2 4] [1 3 5]
 
-    The tuned simple baseline, which takes unlabeled rows for negatives:
+    Tune a simple baseline, which treats unlabeled rows as negatives:
 
     >>> from sklearn.model_selection import GridSearchCV
     >>> from sklearn.svm import SVC

@@ -1,4 +1,4 @@
-"""Thresholds of two classes where no precision or recall is asked for, from probabilities.
+"""Thresholds of two classes without a minimum precision or recall, from probabilities.
 
     s, sign   scores of labeled rows that have not seen their labels, and their true classes
     u         scores of unlabeled rows

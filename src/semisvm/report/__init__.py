@@ -102,21 +102,22 @@ def write_report(
     unlabeled: Any = -1,
     force: bool = False,
 ) -> Path:
-    """Write a report of a fitted classifier on some rows: one HTML file that works offline.
+    """Write a report on a fitted classifier, measured on labeled rows, as one HTML file that works
+    offline.
 
     Parameters
     ----------
     model : classifier or Model
-        Any fitted estimator of this library, any classifier of scikit-learn with scores or
-        probabilities, or a model that `semisvm.load` has read.
+        Any fitted estimator of this library, any fitted scikit-learn classifier with scores or
+        probabilities, or a model from `semisvm.load`.
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-        Rows as the model takes them, best of all rows that it was not fitted to.
+        Rows in the form that the model takes, preferably rows that it was not fitted to.
     y : array-like of shape (n_samples,)
-        Their labels, the marker `unlabeled` where there is none.
+        The labels; `unlabeled` marks rows without one.
     path : path-like, default="report.html"
         The file to write. It is written completely or not at all.
     unlabeled : number, string or None, default=-1
-        The marker of rows without a label.
+        Value of y that marks unlabeled rows.
     force : bool, default=False
         Whether an existing file may be replaced.
 

@@ -1,4 +1,5 @@
-"""What the page says about one class, and what charts draw: the page itself does no statistics.
+"""What the page says about one class, and the data of its charts: the page itself does no
+statistics.
 
 With two classes there is one answer, for the positive class; with more there is one per class. Each
 is a dictionary for the template: what it can't read off the summary itself. Under "drawn" it has

@@ -87,7 +87,7 @@ class OperatingPointDisplay:
         ax: Any = None,
         **line: Any,
     ) -> Self:
-        """Draw from scores and true signs.
+        """Draw the curve of scores and true signs.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class OperatingPointDisplay:
         threshold : float, default=0.0
             The threshold in use.
         target : Target, optional
-            What it is judged by; by default F1.
+            The target of the threshold; by default the best F1.
         confidence : float, default=0.9
             Of the intervals.
         name : str, default=""
@@ -140,7 +140,8 @@ class OperatingPointDisplay:
         ax: Any = None,
         **style: Any,
     ) -> Self:
-        """Draw from a fitted estimator: on the rows it was calibrated on, or on X and y.
+        """Draw the curve of a fitted estimator, on the rows that it was calibrated on or on X and
+        y.
 
         Parameters
         ----------
@@ -164,8 +165,8 @@ class OperatingPointDisplay:
         check_is_fitted(estimator)
         if (X is None) != (y is None):
             raise ValueError(
-                "X and y go together: pass both, or neither to see what the estimator was"
-                " calibrated on."
+                "X and y go together: pass both, or neither to draw the rows that the estimator"
+                " was calibrated on."
             )
         final = estimator[-1] if hasattr(estimator, "steps") else estimator
         index = _class_index(final, pos_label)
@@ -191,7 +192,7 @@ class OperatingPointDisplay:
     def from_summary(
         cls, summary: FitSummary, *, pos_label: str | None = None, ax: Any = None, **style: Any
     ) -> Self:
-        """Draw from the summary of a fit.
+        """Draw the curve of the summary of a fit.
 
         Parameters
         ----------
@@ -305,7 +306,7 @@ def _chosen_point(final: Any, label: Any) -> OperatingPoint:
 
 
 class CampaignDisplay:
-    """Evidence against labels, and the price of each threshold; made by `from_campaign` or
+    """Evidence by number of labels, and labels needed by each threshold; made by `from_campaign` or
     `from_summary`.
 
     Parameters
@@ -365,7 +366,7 @@ class CampaignDisplay:
         return cls(summary.campaign).plot(ax)
 
     def plot(self, ax: Any = None) -> CampaignDisplay:
-        """Draw the evidence and the prices.
+        """Draw the evidence and the labels needed.
 
         Parameters
         ----------
@@ -381,7 +382,9 @@ class CampaignDisplay:
             ax = new_axes(1, 2, figsize=(9, 3.2), layout="constrained")
         self.axes_ = np.atleast_1d(ax)
         if self.axes_.size != 2:
-            raise ValueError(f"ax must be 2 axes, evidence and prices, got {self.axes_.size}.")
+            raise ValueError(
+                f"ax must be 2 axes, for the evidence and the labels needed; got {self.axes_.size}."
+            )
         campaign = self.campaign
         left, right = self.axes_
         in_legend = set()
