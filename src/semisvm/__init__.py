@@ -1,8 +1,8 @@
-"""Semi-supervised support vector machines: few labels, many unlabeled rows, and a say in how the
-classifier errs.
+"""Semi-supervised support vector machines: few labels, many unlabeled rows, and control over the
+errors.
 
-Names are brought in when they are first asked for, so that `semisvm --help` does not wait for
-scikit-learn, and a model file is read with its own estimator alone.
+Names are imported when they are first used, so that `semisvm --help` does not wait for
+scikit-learn, and loading a model file imports only its own estimator.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""What a target says: its classes, a code for each row, and which rows carry no label.
+"""Reading a target: its classes, a code for each row, and which rows have no label.
 
     y        (n,)  the user's target: labels, with markers where a row has none
     classes  (k,)  the distinct labels in the user's dtype: sorted, or in the order of a pandas
@@ -14,8 +14,8 @@ No other file knows how "unlabeled" is written. A row is unlabeled when its valu
 * is missing (None, NaN, pandas' NA, a polars null), whatever the marker;
 * is the empty string, whatever the marker.
 
-The last two could never be classes. What could be read in two ways is refused, with a sentence that
-says how to mend it: a wrong guess here would train without complaint on the wrong problem.
+The last two could never be classes. An ambiguous target is rejected, with a message that says how
+to fix it: a wrong guess here would silently train on the wrong problem.
 
 pandas and polars are recognized by the methods their Series have, and never imported.
 """

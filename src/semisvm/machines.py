@@ -1,4 +1,4 @@
-"""A machine in either of its two forms: stated once, its form chosen here, solved alone or with
+"""An SVM in its dual or primal form: stated once, its form chosen here, solved alone or with
 others.
 
     minimize  1/2 |w|^2 + sum_i box_i max(0, 1 - sign_i f(x_i))             f(x) = <w, x> + bias

@@ -1,4 +1,4 @@
-"""Matrices that are dense or sparse: what is done differently for the two is written here once."""
+"""Functions for dense and sparse matrices alike."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How much memory may be taken.
+"""How much memory may be used.
 
 Memory for kernel rows is limited by the user in megabytes (`cache_size`, as in scikit-learn). The
 default is half of what the machine, or the container it runs in, has free at that moment. It is
-taken as rows are made, not in advance.
+used as rows are made, not in advance.
 """
 
 import os

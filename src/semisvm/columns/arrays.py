@@ -1,8 +1,8 @@
-"""Is an array a table? Three statistics of its columns say so, without labels.
+"""Whether an array is a table, by three statistics of its columns, without labels.
 
 v_j is the variance of column j of d columns, those that never vary left out:
 
-    evenness     (sum_j v_j)^2 / (d sum_j v_j^2), the share of the columns that distances rest on
+    evenness     (sum_j v_j)^2 / (d sum_j v_j^2), the share of the columns that distances depend on
     few_values   the share of the columns with at most 10 different values
     tail         the median over the columns of the kurtosis, the mean of (x - mean)^4 / v_j^2
 """
@@ -18,8 +18,8 @@ import numpy as np
 LEAST_EVENNESS, MOST_OF_FEW_VALUES, LONGEST_TAIL = 0.25, 0.3, 15.0
 FEW_VALUES = 10
 FEWEST_ROWS_JUDGED = 50  # of fewer rows, every column has few values
-# From this ratio of ranges on, distances between rows rest on the wide columns alone. Pixels, whose
-# ranges differ by up to 255, stay below it; raw measurements are often above (wine: 2,600).
+# From this ratio of ranges on, distances between rows depend on the wide columns only. Pixels,
+# whose ranges differ by up to 255, stay below it; raw measurements are often above (wine: 2,600).
 VERY_DIFFERENT_RANGES = 1_000.0
 MOST_ROWS_LOOKED_AT = 1_000  # for ranges: a look at all rows would be felt in a fit on a GPU
 

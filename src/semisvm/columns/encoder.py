@@ -1,4 +1,4 @@
-"""`TableEncoder`: a table as one matrix of numbers; `scale_matrix`: the same for bare numbers."""
+"""`TableEncoder`: a table as one numeric matrix; `scale_matrix`: the same for arrays of numbers."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ SPARSE_BELOW = 0.3  # share of entries that are not zero, up to which encoded ro
 
 
 class TableEncoder(DocumentationLinkMixin, TransformerMixin, BaseEstimator):
-    """Encodes tables of mixed columns: numbers, categories, dates, free text, empty cells.
+    """Encode tables of mixed columns (numbers, categories, dates, text, empty cells) as a numeric
+    matrix.
 
     Parameters
     ----------
     columns : list of Column, optional
-        What the columns are; other columns of a table are then ignored. By default the types are
-        found when the encoder is fitted, and a table must later have the same columns, in any
-        order.
+        The columns to use, with their types; other columns are ignored. By default the types are
+        inferred in `fit`, and new tables must have the same columns, in any order.
     view : {"standard", "quantiles", "letters", "latent"}, default="standard"
-        How numbers and text are prepared. "standard": numbers are centered and scaled, text is
-        TF-IDF of words. "quantiles": numbers are replaced by normal scores of their ranks.
-        "letters": words and runs of 3 to 5 letters. "latent": 100 singular vectors of these,
-        learned from all rows.
+        How numbers and text are encoded. "standard": numbers are standardized, text is TF-IDF of
+        words. "quantiles": numbers are mapped to a normal distribution by their ranks. "letters":
+        text is TF-IDF of words and of groups of 3 to 5 letters. "latent": text is reduced to 100
+        singular vectors of these.
 
     Attributes
     ----------
     columns_ : list of Column
         The columns in use.
     left_out_ : dict of {str: str}
-        Columns that were left out, and why.
+        The columns that were left out, and why.
     n_features_in_ : int
         The number of columns of the table.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the columns; only where the table has them.
+        Names of the columns, if the table has names.
 
     See Also
     --------
@@ -96,7 +96,7 @@ class TableEncoder(DocumentationLinkMixin, TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Learn scales, categories and words, and encode these rows; each text is read once.
+        """Learn scales, categories and words, and encode the rows; reads each text only once.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class TableEncoder(DocumentationLinkMixin, TransformerMixin, BaseEstimator):
         return matrix if output_container(self) == "default" else as_dense(matrix)
 
     def encode(self, rows: Any) -> Any:
-        """Return rows as a matrix, whatever `set_output` says.
+        """Return rows as a matrix, regardless of `set_output`.
 
         Parameters
         ----------
@@ -208,7 +208,9 @@ class TableEncoder(DocumentationLinkMixin, TransformerMixin, BaseEstimator):
 
 @plain_output
 def scale_matrix(X: Any, view: str = STANDARD) -> Any:
-    """Return bare numbers as a table of them is encoded: scaled or made normal; sparse as is."""
+    """Encode an array of numbers as a table would be: standardized or mapped to a normal
+    distribution; a sparse matrix is not changed.
+    """
     if is_sparse_matrix(X):
         return sparse.csr_matrix(X)
     if (large := np.argwhere(np.abs(X) > LARGEST_NUMBER)).size:

@@ -1,4 +1,4 @@
-"""What each column of a table is: a number, a category, a date, free text, or of no use.
+"""The type of each column of a table: number, category, date, text, or unused.
 
     number     every cell that is not empty is a finite number; words such as "unknown" count as
                empty
