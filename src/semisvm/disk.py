@@ -80,11 +80,11 @@ def file_format(path: Path) -> str:
         if not path.exists():
             raise _missing(path)
         reason = (
-            f"the suffix {suffix!r} tells no format"
+            f"the suffix {suffix!r} is not supported"
             if suffix
-            else "the name has no suffix to tell the format"
+            else "the name has no suffix, so its format is not known"
         )
-        remedy = f"Rename it, known are {', '.join(SUFFIXES)}"
+        remedy = f"Rename it; known suffixes are {', '.join(SUFFIXES)}"
         raise fault(path, reason, CONVERT.get(suffix, remedy))
     return SUFFIXES[suffix]
 
@@ -170,7 +170,7 @@ def decode_text(path: Path, content: bytes, line: int) -> str:
     if "\0" in text:
         line += text.count("\n", 0, text.index("\0"))
         reason = "a zero byte: this is not a text file"
-        raise fault(path, reason, "Check that the suffix tells the format", line=line)
+        raise fault(path, reason, "Check that the suffix is that of its format", line=line)
     return text
 
 

@@ -112,7 +112,7 @@ def encode(
     may_be_one_class  whether the labels may all be of one class: of positives and unlabeled rows
 
     Raises ValueError where y has no single meaning as the target of a classifier, or where a tool
-    of scikit-learn that calls takes the marker for a class; the message says how to mend it.
+    of scikit-learn that calls takes the marker for a class; the message says how to fix it.
     """
     refuse_marker_as_class(unlabeled)
     if isinstance(y, Labels):

@@ -57,7 +57,7 @@ try:
 except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Estimators that tell callbacks of their progress."""
+        """Estimators that report their progress to callbacks."""
 
         def set_callbacks(self, *callbacks: Any) -> Any:
             """Set the callbacks that the next fits call.
@@ -109,7 +109,7 @@ except ImportError:  # scikit-learn before 1.9
             return any(wishes)
 
     def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:  # type: ignore[no-redef]
-        """Return a method after which callbacks are told that the fit is over."""
+        """Return a method after which callbacks are notified that the fit is over."""
 
         @wraps(method)
         def fit(estimator: Any, *arguments: Any, **options: Any) -> Any:

@@ -71,7 +71,7 @@ BAD_TRAINING = [
     ("t.csv.xz", lzma.compress(GOOD.encode())[:-30], FIT, "truncated or corrupt"),
     ("t.csv.bz2", bz2.compress(GOOD.encode())[:-9], FIT, "truncated or corrupt"),
     ("t.xlsx", b"PK\x03\x04", FIT, r"can't be read as a spreadsheet"),
-    ("t", GOOD, FIT, "the name has no suffix to tell the format"),
+    ("t", GOOD, FIT, "the name has no suffix, so its format is not known"),
     ("t.csv", GOOD, ("--target", "Y", "--out", "{tmp}/m2.skops"), "there is no column 'Y'. .*'y'"),
     ("t.csv", GOOD, ("--out", "{tmp}/m2.skops"), "the column of the labels is not named. Set --target"),
     ("t.csv", relabel("big"), FIT, "column 'y' has labels of one class only, 'big'.*Label some rows of another"),
@@ -113,7 +113,7 @@ BAD_TRAINING = [
     ("t.csv", GOOD, ("--target", "y", "--out", "/proc/m.skops"), "m.skops: .*[Cc]hoose a"),
     ("t.parquet", parquet(a=[[1], [2]] * 9, y=["big", "small"] * 9), FIT, "column 'a' holds list.*Turn the column"),
     ("t.parquet", b"PAR1", FIT, "t.parquet: can't be read as a Parquet file"),
-    ("t.arff", b"@relation r\n", FIT, "tells no format. Convert it to CSV or Parquet; scipy.io.arff.loadarff reads it"),
+    ("t.arff", b"@relation r\n", FIT, "is not supported. Convert it to CSV or Parquet; scipy.io.arff.loadarff reads it"),
 ]  # fmt: skip
 
 
@@ -156,7 +156,7 @@ BAD_ROWS = [
     ("t.csv", GOOD + "1,red,yesterday,big\n", "line 42: column 'when' holds 'yesterday' where a date is expected. C"),
     ("t.csv", "size,color,when,y\n", "a header and no rows"),
     ("t.csv.gz", gzip.compress(GOOD.encode(), mtime=0)[:-12], "truncated or corrupt"),
-    ("t.libsvm", b"1 1:1\n", "the suffix '.libsvm' tells no format. Rename it, known are .csv"),
+    ("t.libsvm", b"1 1:1\n", "the suffix '.libsvm' is not supported. Rename it; known suffixes are .csv"),
     ("t.parquet", parquet(size=["a"], color=["red"], when=["2024-01-01"]), "row 1: column 'size' holds 'a' where a f"),
 ]  # fmt: skip
 

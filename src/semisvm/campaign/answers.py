@@ -39,7 +39,7 @@ class AnswerLog:
     proposed label.
 
     An answer may have an `annotator`. What counts is the first answer to a row; those of others are
-    kept in `second_answers`, by row and annotator, and tell how far people agree.
+    kept in `second_answers`, by row and annotator, to measure how well people agree.
     """
 
     def __init__(

@@ -4,8 +4,8 @@ an answer.
 Row i gets the clock -log(u_i) / speed, where u_i is made by BLAKE2b from the row's number and a
 key: the seed, the bands of all rows, and the number of the campaign. Rows by clock are drawn
 without replacement with chances in proportion to their speeds, *and the same holds inside every
-subset*. So it does not matter which rows were labeled, when and why: a claim looks at the prefix of
-its own sequence only.
+subset*. So it does not matter which rows were labeled, when and why: a claim depends on the prefix
+of its own sequence only.
 
 Rows of a band have one speed, so each band is sorted once. The bands of a claim are merged when
 they are read: that takes time in proportion to the answers, not to the pool.

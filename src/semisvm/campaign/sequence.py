@@ -91,7 +91,7 @@ class ThresholdTests(Procedure):
         return self._judge(with_forecasts)[0]
 
     def accepted(self) -> AcceptedRows:
-        """Return all rows above the certified threshold, whatever was answered."""
+        """Return all rows above the certified threshold, regardless of their answers."""
         rows, _ = super().accepted()
         return AcceptedRows(rows, np.full(len(rows), ABOVE))
 

@@ -90,7 +90,7 @@ _NO_SPACES = (  # Chinese and Japanese are written without spaces
 WORD = (  # for counting: two such characters are about one word
     rf"[{_NO_SPACES}]{{2}}|[^\s{_NO_SPACES}]+"
 )
-# Each such character is a term, and so is a run of punctuation: "!!!" tells spam from ham.
+# Each such character is a term, and so is a run of punctuation: "!!!" is typical of spam.
 TERM = rf"(?u)[{_NO_SPACES}]|[^\W{_NO_SPACES}]+|[^\w\s]+"
 
 

@@ -49,7 +49,7 @@ _NAMED_AS_KEY = re.compile(
     r"(?i:(?:^|[\W_])(?:id|ids|uid|uuid|guid|key|nr|no|number|index)$)|[a-z](?:Id|ID|Key|Nr)$"
 )
 FEWEST_KEYS = 20  # rows, below which different numbers are no sign of an identifier
-WORDS_LOOKED_AT = 1_000  # from which it is told whether a column looks like numbers or dates
+WORDS_LOOKED_AT = 1_000  # that decide whether a column looks like numbers or dates
 LIKE_NUMBERS = "looks like numbers"
 SAY_MARK = "say which mark ends the whole part (`decimal`)"
 KEY = "is an identifier: a different whole number in every row"

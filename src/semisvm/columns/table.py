@@ -247,9 +247,9 @@ def user_frame(
     fit.
 
     With `reset` the names and the number of columns are kept in the estimator, as scikit-learn
-    does. Columns are told by their names, in any order, and scikit-learn's error names those that
-    are missing or new; with `ignores_others` further ones may be there. The columns of an array are
-    those of the fit, or "x0", "x1" and so on.
+    does. Columns are identified by their names, in any order, and scikit-learn's error names those
+    that are missing or new; with `ignores_others` further ones may be there. The columns of an
+    array are those of the fit, or "x0", "x1" and so on.
     """
     import pandas
 

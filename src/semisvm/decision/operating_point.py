@@ -467,7 +467,7 @@ def judge_without_negatives(
 
     target          a recall, a number of rows, or by default the best F1. At level "certified" the
                     counts must prove the recall, as those of `certify_recall` do
-    level           what the counts rest on; "certified": rows that were used for nothing else
+    level           what the counts are based on; "certified": rows that were used for nothing else
     prior           between which numbers the prior lies, as the user says
     prior_estimate, prior_bound   from `bound_prior`
 

@@ -1,5 +1,5 @@
-"""The one quadratic problem behind every method of this library, and the entry to its solvers,
-whatever the device.
+"""The quadratic problem behind every method of this library, and its solvers on the CPU and on
+devices.
 
 `DualProblem` states it, `solve` and `solve_many` solve it on the CPU or on a device, `DualSolution`
 is what they return.
@@ -38,7 +38,7 @@ def solve(
 ) -> DualSolution:
     """Minimize a dual problem until its gap is below `tol`.
 
-    Ctrl-C ends the solve too: the solution so far is returned with status "interrupted".
+    Ctrl-C also ends the solve: the solution so far is returned with status "interrupted".
 
     Parameters
     ----------
@@ -46,16 +46,16 @@ def solve(
         The problem.
     start : DualSolution or array-like of shape (n_variables,), default=None
         Coefficients to start from: the solution of an earlier problem on the same kernel rows, or
-        an array; zeros by default. They are carried into the bounds. If the gap is then below
-        `tol`, no step is taken.
+        an array; zeros by default. They are moved into the bounds. If the gap is then below `tol`,
+        no step is taken.
     tol : float, default=1e-3
         The gap to reach.
     max_iter : int, default=None
-        Most steps to take; no limit by default.
+        Maximum number of steps; no limit by default.
     time_limit : float, default=None
-        Most seconds to take; no limit by default.
+        Time limit in seconds; no limit by default.
     device : str, default="auto"
-        Where to solve: "cpu", "cuda", "cuda:1", ...; "auto" is where the kernel rows are.
+        Where to solve: "cpu", "cuda", "cuda:1", ...; "auto" is the device of the kernel rows.
     callback : callable, default=None
         Called as callback(n_iter, gap) several times per second; if it returns true, the solve
         ends.
@@ -112,8 +112,8 @@ def solve_many(
     """Solve several problems: on a device those on the same kernel rows as one batch, otherwise one
     after the other.
 
-    Once one problem was interrupted or stopped, the starts of those after it are carried into their
-    bounds and returned with the same status.
+    If a problem is interrupted or stopped, the starts of those after it are moved into their bounds
+    and returned with the same status.
 
     Parameters
     ----------
@@ -124,9 +124,9 @@ def solve_many(
     tol : float, default=1e-3
         The gap to reach.
     max_iter : int, default=None
-        Most steps to take for each problem.
+        Maximum number of steps for each problem.
     time_limit : float, default=None
-        Most seconds to take for all problems together.
+        Time limit in seconds for all problems together.
     device : str, default="auto"
         Where to solve, as for `solve`.
     callback : callable, default=None

@@ -1,4 +1,4 @@
-"""The one optimization problem of this library, and what a solution of it is.
+"""The quadratic problem of this library, and its solutions.
 
     minimize    1/2 beta' K beta + linear' beta
     subject to  lower <= beta <= upper,   sum(beta) = total
@@ -179,7 +179,7 @@ def sum_by_row(problem: DualProblem, values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class DualSolution:
-    """All that a solver learned; it can start the next solve of a sequence on the same kernel rows.
+    """A solution, which can also start the next solve of a sequence on the same kernel rows.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ class DualSolution:
     squared_norm : float
         beta' K beta, the squared length of the weights in the space of the kernel.
     bound : float
-        What the primal objective of the same SVM can't be below.
+        A lower bound of the primal objective of the same SVM.
 
     Examples
     --------
@@ -251,7 +251,7 @@ class DualSolution:
 
     @property
     def bound(self) -> float:
-        """What the primal objective of the same SVM can't be below."""
+        """A lower bound of the primal objective of the same SVM."""
         return -self.objective
 
 

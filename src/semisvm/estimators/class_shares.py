@@ -76,7 +76,7 @@ def check_share_has_one_meaning(asked: str | float, n_classes: int) -> None:
 def settle_share(
     asked: str | float, sign: np.ndarray, decision_values: np.ndarray, counts: np.ndarray
 ) -> PositiveShare:
-    """The share that is asked for; decision values are those of the supervised machine."""
+    """The share to use; decision values are those of the supervised SVM."""
     is_labeled = sign != 0
     n_labeled = int(np.count_nonzero(is_labeled))
     share = float(np.average(sign[is_labeled] > 0, weights=counts[is_labeled]))
@@ -100,7 +100,7 @@ def settle_shares(
 
 
 def share_of_labels(asked: str | float, share: float, n_labeled: int) -> PositiveShare:
-    """The number asked for, or the share among the labeled rows with its interval."""
+    """The user's number, or the share among the labeled rows with its interval."""
     if not isinstance(asked, str):
         return PositiveShare(float(asked), float(asked), float(asked))
     return PositiveShare(

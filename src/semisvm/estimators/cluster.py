@@ -2,7 +2,7 @@
 rows.
 
     Step 0  features: X itself (the paper's Algorithm 2) or kernel PCA of all rows (its Algorithm
-            3), of which the components are kept that tell the labeled classes apart (see
+            3), of which the components are kept that separate the labeled classes (see
             `kernels.spectrum`)
     Step 1  clusters: k-means, or any clusterer, on the features of all rows
     Step 2  labels: each cluster takes the majority label of its labeled members (see
@@ -255,7 +255,9 @@ class ClusterSVC(BaseSVC):
         return MethodFit(fits, formula, labeler.scheme, codes, rows, {"clusters_": clusters})
 
     def _formula_of(self, problem: TrainingProblem, seed: int) -> Formula:
-        """The kernel; gamma="median" looks at the labeled rows, where the kernel has a gamma."""
+        """The kernel; gamma="median" is computed from the labeled rows, if the kernel has a
+        gamma.
+        """
         if self.gamma != "median":
             return problem.formula()
         if self.kernel not in WITH_GAMMA:

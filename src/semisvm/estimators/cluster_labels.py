@@ -1,6 +1,6 @@
 """Clusters, and labels from them.
 
-Rows are clustered on those principal components of the kernel that tell the classes apart, and each
+Rows are clustered on those principal components of the kernel that separate the classes, and each
 cluster takes the majority label of its labeled members (Eq. 3.1 of the paper).
 
     clusters  (n,)  the cluster of each row, 0 to k - 1, or -1 for a row that a clusterer left
@@ -219,7 +219,7 @@ def find_clusters(
 
 
 def _n_distinct(features: Any, most: int) -> int:
-    """How many distinct rows there are, at most this number; mostly the first few rows tell."""
+    """How many distinct rows there are, at most this number; mostly the first few rows decide."""
     n_looked_at = 4 * most
     while True:
         some = features[:n_looked_at]

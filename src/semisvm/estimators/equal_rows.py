@@ -32,7 +32,7 @@ from semisvm.matrices import is_plain_float, is_sparse_matrix
 
 FEWEST_COPIES = 0.05  # share of the rows: below it the time saved would not be noticed
 MOST_COPIES = 10  # on average: more would take more memory than the weights of a sample are worth
-GAP = 0.5772156649015329  # stands for a missing number where rows are put in an order
+GAP = 0.5772156649015329  # replaces a missing number where rows are put in an order
 _TILE_NUMBERS = 1 << 16  # of dense rows looked at together: they stay in the processor's cache
 
 

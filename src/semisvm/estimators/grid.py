@@ -93,7 +93,7 @@ class Search:
     def run(self, gamma: Any) -> list[list[np.ndarray | None]]:
         """Return for each C and fold what `decision_function` says of the held-out rows.
 
-        None stands for cells that a limit, a callback or Ctrl-C left unsolved.
+        None is for cells that a limit, a callback or Ctrl-C left unsolved.
         """
         tasks = tasks_of(self.problem)
         scores = [

@@ -1,6 +1,6 @@
 """The guard of methods with costs: predicts a constant if that costs less.
 
-The guard asks whether one class for every row would cost less than a machine that knows costs: five
+The guard checks whether one class for every row would cost less than a cost-sensitive SVM: five
 labeled positives can't promise to miss fewer than one in seven, and at a cost ratio of 100 that
 alone is more expensive than calling every row positive (`decision.guard` has the arithmetic). Each
 labeled row is scored by a fit that has not seen its label, leave-one-out up to MOST_FITS labels and

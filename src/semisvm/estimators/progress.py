@@ -1,4 +1,4 @@
-"""What a fit tells: one record per round, scikit-learn's callbacks, `verbose`, the wish to stop,
+"""What a fit reports: one record per round, scikit-learn's callbacks, `verbose`, requests to stop,
 and warnings.
 
 scikit-learn's callbacks walk a tree of tasks: the fit, its binary problems, and the looks that the

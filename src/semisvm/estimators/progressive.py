@@ -329,7 +329,7 @@ class Guesses:
         return wrong
 
     def came_back(self) -> bool:
-        """Note these labels; tell whether the same ones were there after an earlier round."""
+        """Note these labels; return whether the same ones were there after an earlier round."""
         state = hash(self.sign.tobytes())
         is_known = state in self._seen
         self._seen.add(state)

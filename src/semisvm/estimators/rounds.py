@@ -44,7 +44,8 @@ from semisvm.model_selection.scoring import winning_codes
 from semisvm.primal.problem import PrimalProblem, PrimalSolution
 from semisvm.primal.rows import Rows
 
-# Solves that stall with such a gap say nothing: rounds whose next step rests on them may never end.
+# Solves that stall with such a gap are useless: rounds whose next step is based on them may never
+# end.
 LOST_GAP, MOST_LOST = 0.5, 50
 
 SomeSolution = TypeVar("SomeSolution", bound=Solution)
@@ -109,7 +110,7 @@ class Rounds:
 
     @property
     def tol(self) -> float:
-        """The tolerance that was asked for."""
+        """The tolerance of the user."""
         return self.task.limits.tol
 
     @property

@@ -6,10 +6,10 @@
     threshold_                  one per binary problem: one class against the rest; with two classes
                                 the second, positive class against the first
 
-With two classes the targets are those of the positive class. A class without a target is asked for
-its best F1. Labels for the certificate are drawn without looking at the classes, as long as that
-leaves enough of each: they are then independent of the labels that train, as the proof of the
-certificate requires. Two halves with equal numbers of positives are not independent.
+With two classes the targets are those of the positive class. For a class without a target, the
+threshold has the best F1. Labels for the certificate are drawn without looking at the classes, as
+long as that leaves enough of each: they are then independent of the labels that train, as the proof
+of the certificate requires. Two halves with equal numbers of positives are not independent.
 
 Figures that are measured on labels hold for new rows if the labels are a random sample of all rows.
 `begin_check` and `check_labels` test that; where the labels fail, no certificate is given.
@@ -180,7 +180,7 @@ def check_labels(
     begun       from `begin_check`
     scores      (n, n_problems) by models that have not seen the labels of their rows; NaN where
                 there are none
-    certifies   whether a certificate was asked for, which is then not given
+    certifies   whether there is to be a certificate, which is then not given
 
     None where there are no other rows to compare with.
     """

@@ -51,7 +51,7 @@ def kernel_rows(
     is_frugal: bool = False,
     device: str = "cpu",
 ) -> KernelRows:
-    """Return the rows of the kernel matrix of X; none is made yet, except on a device.
+    """Return the rows of the kernel matrix of X, computed on demand (on a device, at once).
 
     Parameters
     ----------
@@ -64,12 +64,13 @@ def kernel_rows(
         Memory for kernel rows in megabytes; by default half of the free memory of the host, or most
         of the free memory of the device.
     dtype : data-type, default=numpy.float32
-        Float type of the kernel values. A precomputed matrix on the host keeps its own.
+        Float type of the kernel values. A precomputed matrix on the host keeps its type.
     is_frugal : bool, default=False
-        Whether the rows serve a single solve, which may then overwrite rows it no longer needs.
+        Whether the rows are for a single solve, which may then overwrite rows that it no longer
+        needs.
     device : str, default="cpu"
-        Where the rows are made and kept: "cpu", "cuda", "cuda:1", ..., or "auto", which is "cuda"
-        if there is a device and the data is large enough, and the host otherwise.
+        Where the rows are computed and stored: "cpu", "cuda", "cuda:1", ..., or "auto", which is
+        "cuda" if there is a device and the data is large enough, else "cpu".
 
     Returns
     -------
@@ -159,7 +160,7 @@ def scores_of_new_rows(
     coefficients : ndarray of shape (n_outputs, n_support)
         One row of coefficients per SVM.
     formula : Formula
-        The kernel, as it was settled in training.
+        The kernel with the parameters of training.
     device : str, default="cpu"
         Where to compute large products: "cpu", "cuda", "cuda:1", ... or "auto".
 

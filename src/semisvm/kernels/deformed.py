@@ -121,7 +121,7 @@ def deform(
 def check_time(deadline: float, n_rows: int = 0) -> None:
     """Raise TimeoutError if the deadline would pass before so many rows are inverted."""
     if time.perf_counter() + SECONDS_TO_INVERT * n_rows**3 >= deadline:
-        raise TimeoutError("The deadline passed before the deformed kernel was there.")
+        raise TimeoutError("The deadline passed before the deformed kernel was computed.")
 
 
 def _parts(n: int, deadline: float) -> Iterator[slice]:
@@ -222,7 +222,7 @@ def _by_conjugate_gradients(
         except TimeoutError:
             if n_steps < FEWEST_STEPS:
                 raise
-            break  # the residual that is told is that of the step before
+            break  # the residual that is reported is that of the step before
         before = square
         square = _columnwise_dots(residual, K_residual)
         keep = np.divide(square, before, out=np.zeros_like(square), where=is_unsolved)

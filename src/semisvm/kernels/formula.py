@@ -1,4 +1,4 @@
-"""Which function the kernel is, and its parameters.
+"""Kernel functions and their parameters.
 
     linear   <x, z>
     rbf      exp(-gamma |x - z|^2)
@@ -29,7 +29,7 @@ WITH_GAMMA = ("rbf", "poly", "sigmoid")
 
 @dataclass(frozen=True)
 class Formula:
-    """A kernel whose parameters are numbers; `make_formula` settles them on the data.
+    """A kernel whose parameters are numbers; `make_formula` computes them from the data.
 
     `name` is one of KERNEL_NAMES, or "callable" for the user's own `function` of two blocks of
     rows.
@@ -85,7 +85,7 @@ def make_formula(
     degree: float = 3,
     weight: np.ndarray | None = None,
 ) -> Formula:
-    """Settle the parameters of a kernel on the training rows.
+    """Compute the parameters of a kernel from the training rows.
 
     Parameters
     ----------
@@ -102,12 +102,12 @@ def make_formula(
     degree : float, default=3
         Degree of "poly", not negative.
     weight : ndarray of shape (n_rows,), default=None
-        How much each row counts in X.var(): a row of weight 2 counts as two rows.
+        Weights of the rows in X.var(): a weight of 2 equals duplicating the row.
 
     Returns
     -------
     Formula
-        The kernel with numbers for its parameters.
+        The kernel with its parameters as numbers.
 
     Examples
     --------

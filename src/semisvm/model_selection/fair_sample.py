@@ -4,7 +4,7 @@ Exact intervals and held-out certificates assume it. Rows that were chosen becau
 uncertain, or by a person's interest, are not a random sample, and figures measured on them may not
 hold. Two tests look for signs of such a choice:
 
-    kernel   kernel ridge regression learns to tell labeled from other rows, in folds that ignore
+    kernel   kernel ridge regression learns to separate labeled and other rows, in folds that ignore
              which are which. The statistic is the sum over the folds of the AUC of the held-out
              rows. The predictions are linear in the tags, so all permutations of the tags take one
              matrix product per fold. The p-value is exact: in a random sample all permutations are

@@ -3,7 +3,7 @@
     s, sign   scores of labeled rows that have not seen their labels, and their true classes
     u         scores of unlabeled rows
 
-Platt's sigmoid of s stands for the truth (`fit_probability`). Then the number of positives among
+Platt's sigmoid of s is taken as the truth (`fit_probability`). Then the number of positives among
 any rows is known in expectation, and so is F1, which is smooth in the threshold.
 
     expected_share   the share of u that is positive, in expectation; a threshold that accepts this

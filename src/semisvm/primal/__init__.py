@@ -1,5 +1,4 @@
-"""The primal form: linear machines on rows in memory, in files or on a cluster, with certified
-gaps.
+"""The primal form: linear SVMs on rows in memory, in files or on a cluster, with certified gaps.
 
 `PrimalProblem` states it on `Rows`, `solve_primal` solves it, `PrimalSolution` is what it returns.
 

@@ -191,7 +191,7 @@ def _current_client() -> Any:
 
 
 def compute_on_cluster(values: list[Any]) -> list[Any]:
-    """The values, with failures of the cluster told from failures of the program."""
+    """The values; failures of the cluster are distinguished from failures of the program."""
     import dask
 
     client = _current_client()

@@ -65,17 +65,17 @@ def read_ahead(read: Callable[[int], MemoryRows], places: Iterable[int]) -> Iter
 
 
 class FileRows(ChunkedRows):
-    """Rows in a .npy file; memory holds two chunks of them, whatever their number.
+    """Rows in a .npy file, of which only two chunks at a time are in memory.
 
     Parameters
     ----------
     path : str or Path
-        A two-dimensional array of float32 or float64 numbers, as `numpy.save` writes it.
+        File with a two-dimensional array of float32 or float64 numbers, as `numpy.save` writes it.
     codes : ndarray of int of shape (n_rows,), default=None
-        The class of each row as an index into `classes`, -1 for none. One byte per row is enough:
-        int8.
+        The class of each row as an index into `classes`, -1 for unlabeled rows; int8 takes the
+        least memory.
     weight : ndarray of shape (n_rows,), default=None
-        How many rows each row counts for.
+        Sample weights.
     classes : ndarray of shape (n_classes,), default=None
         The class labels.
     feature_names : ndarray of str of shape (n_features,), default=None

@@ -1,4 +1,4 @@
-"""The primal problem of a linear machine, and what a solution of it is.
+"""The primal problem of a linear SVM, and its solutions.
 
     minimize  P(w, bias) = 1/2 |w|^2 + sum_i [ p_i h(f_i) + q_i h(-f_i) ]   f_i = <w, x_i> + bias
 
@@ -165,7 +165,7 @@ class PrimalProblem:
 
 @dataclass(frozen=True)
 class PrimalSolution:
-    """All that a solver learned; it can start the next solve of a sequence on the same rows."""
+    """A solution, which can also start the next solve of a sequence on the same rows."""
 
     w: np.ndarray
     bias: float

@@ -1,7 +1,7 @@
 """Pictures for notebooks: precision against recall over all thresholds, and the evidence of a
 campaign.
 
-The colors are those of Okabe and Ito, which people with any kind of color vision can tell apart.
+The colors are those of Okabe and Ito, which people with any kind of color vision can distinguish.
 """
 
 from __future__ import annotations

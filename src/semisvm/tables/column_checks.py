@@ -1,10 +1,10 @@
-"""Columns that deserve a second look: one that gives the label away, and those that look different
-when a model is used.
+"""Checks of columns: those that give the label away, and those that have changed when a model is
+used.
 
 A column that alone nearly decides the label is often a consequence of it ("collection_fee" after a
-default). It is empty, or something else, in the rows that the model is for. So `fit` points at it,
-and counts how many cells of each column are empty, in which bin or category. `predict` and
-`monitor` count the cells of new rows in the same way, and test which columns have moved.
+default). It is empty, or something else, in the rows that the model is for. So `fit` warns about
+it, and counts how many cells of each column are empty, in which bin or category. `predict` and
+`monitor` count the cells of new rows in the same way, and test which columns have changed.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from semisvm.tables.summary import ColumnProfile, FitSummary
 NEARLY_DECIDES = 0.98
 FEWEST_OF_A_CLASS = 10
 MOST_ROWS = 2_000  # labeled rows that columns are judged on: a bound on the time
-MOST_LEVELS = 20  # categories of a column that are told apart
+MOST_LEVELS = 20  # categories of a column that are distinguished
 N_BINS = 10  # of equal numbers of rows, for a column of numbers
 FEWEST_ROWS = 50  # predicted rows, from which on they are compared with those of the fit
 CLEAR_GAP = 4.0  # standard errors between two shares accepted that are far from each other,
 LARGE_RATIO = 2.0  # and how many times larger one of them is
-RISK = 0.05  # that any column is named although none has moved
+RISK = 0.05  # that any column is named although none has changed
 FEWEST_EXPECTED = 5  # rows in a cell of a chi-squared test
 SMALLEST_MOVE = 0.1  # of the rows: in large files smaller changes are significant, but of no use
 MOST_MOVES_SHOWN = 5
@@ -82,7 +82,7 @@ def _as_levels(texts: np.ndarray) -> np.ndarray:
 
 
 def profile_columns(rows: Columns) -> dict[str, ColumnProfile]:
-    """Return what columns look like, to test later whether they have moved.
+    """Return a profile of the columns, to test later whether they have changed.
 
     Bins and categories are chosen on every other row and counted on the rest: on the rows that they
     were chosen on, the frequent ones would be too frequent.
@@ -147,7 +147,7 @@ def shares_differ(shares: tuple[float, float], n_rows: tuple[int, int]) -> bool:
 
 
 def say_moved(moved: list[str]) -> str:
-    """Return a sentence on columns that moved, with a space before it; "" without any."""
+    """Return a sentence on columns that have changed, with a space before it; "" without any."""
     if not moved:
         return ""
     others = len(moved) - MOST_MOVES_SHOWN
@@ -159,7 +159,7 @@ def columns_that_moved(summary: FitSummary, rows: Columns) -> list[str]:
     """Return columns that look different from the fit, in words, the most different first.
 
     Chi-squared tests compare the cells of each column with those of the fit, by Holm's procedure
-    over the columns: where none has moved, one is named in at most 5% of all files. A column is
+    over the columns: if none has changed, one is named in at most 5% of all files. A column is
     named if it also differs in a share SMALLEST_MOVE of the rows.
     """
     if len(rows) < FEWEST_ROWS:

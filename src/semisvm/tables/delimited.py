@@ -239,8 +239,8 @@ def _count_lines(text: bytes) -> int:
 def open_delimited(path: str | Path, *, delimiter: str | None = None) -> DelimitedText:
     """Read the names in the header of a file: the first line that is not blank.
 
-    Without a `delimiter` the header and the first row tell it, or a line "sep=;" before them, which
-    Excel writes.
+    Without a `delimiter` it is inferred from the header and the first row, or from a line "sep=;"
+    before them, which Excel writes.
     """
     path = Path(path)
     with open_bytes(path) as stream:

@@ -373,7 +373,7 @@ def fit_model(
     tune             whether to choose the kernel, C and gamma by cross-validation
     most_unlabeled   how many unlabeled rows are used at most to compare and audit methods; the
                      model uses all
-    tell             called with the progress
+    tell             called with the progress of the fit
     """
     began = time.perf_counter()
     work = (training.stages or Stages)(training, settings, method, most_unlabeled, tell)

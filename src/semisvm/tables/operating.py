@@ -16,12 +16,12 @@ What people see is measured from that line: everywhere, from `fit` to `predict`,
 estimator's score minus the threshold (`scores_beyond`), so 0 is the line and rows above it are
 accepted.
 
-`chance_kept`: how likely a target that labels show is kept on new rows. A sigmoid of the scores
-stands for the truth; rows are drawn again, with classes drawn from it (a parametric bootstrap,
-Efron 1979); each draw chooses its threshold; the share of these thresholds that keep the target
-under the sigmoid is the answer. Unlike an interval for a given threshold it knows that the
-threshold was chosen on the same labels; unlike labels that are drawn again as they are, it does not
-take their lucky runs for true.
+`chance_kept`: how likely a target that labels show is kept on new rows. A sigmoid of the scores is
+taken as the truth; rows are drawn again, with classes drawn from it (a parametric bootstrap, Efron
+1979); each draw chooses its threshold; the share of these thresholds that keep the target under the
+sigmoid is the answer. Unlike an interval for a given threshold it knows that the threshold was
+chosen on the same labels; unlike labels that are drawn again as they are, it does not take their
+lucky runs for true.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ HUGE_SCORE = 1e300  # beyond any score, with room for the sum of two
 
 
 def target_from(settings: Settings, classes: tuple[str, ...]) -> Target:
-    """Return what the settings ask of a threshold."""
+    """Return the target of the settings."""
     costs = pair_of_costs(settings.costs, classes)
     prefer = None if settings.best_f1 else OTHER_RATE
     return Target(settings.min_precision, settings.min_recall, costs=costs, prefer=prefer)
@@ -138,8 +138,8 @@ def chance_kept(
     """Return how likely the threshold that these labels choose keeps the target on new rows.
 
     `scores` and `sign`, (m,), are out-of-fold scores of labeled rows and their true classes, +1 or
-    -1. None where nothing is asked for, a class has too few labels, or the scores do not rise with
-    the class.
+    -1. None without a target, or if a class has too few labels, or the scores do not rise with the
+    class.
     """
     if not target.is_constrained or min((sign > 0).sum(), (sign < 0).sum()) < FEWEST_OF_A_CLASS:
         return None

@@ -141,7 +141,7 @@ def predict_folder(
     """Predict every file of a folder into a file of another folder, which is made; return counts of
     this run.
 
-    digest    what tells the model from others (`files.model_digest`)
+    digest    identifies the model (`files.model_digest`)
     workers   who reads and writes the files; `keep`: columns to copy
     force     whether files that are there are replaced; `resume`: whether they are left, and only
               others are written

@@ -1,11 +1,11 @@
 """The sentences and numbers that people read, in the terminal, the report and notebooks.
 
-What came of a target is `OperatingPoint.status`; here it only gets its words. A number that is
-undefined (NaN) is said to be not known.
+The outcome for a target is `OperatingPoint.status`; here it is put into words. A number that is
+undefined (NaN) is said to be unknown.
 
-The first screen is the answer in at most 120 words, for people who want it and not the method:
-what was asked, whether it is kept on the labels, how likely on new rows, how many rows are
-accepted, what to do next. A model that is of no use says so in its first line.
+The first screen is the result in at most 120 words, for people who are not interested in the
+method: the target, whether it is reached on the labels, how likely on new rows, how many rows are
+accepted, what to do next. If the model is of no use, its first line says so.
 
 Where only positives are labeled, the assumption comes first and no precision is claimed: recall and
 lift are measured; the share of positives among the unlabeled rows, the prior, has an upper bound.
@@ -151,8 +151,8 @@ class Verdict(NamedTuple):
     """The finding for one class, in words."""
 
     status: str  # `OperatingPoint.status`, or "none" where there is no operating point
-    headline: str  # what was asked and what came of it
-    sentence: str  # what stands behind that
+    headline: str  # the target and the outcome
+    sentence: str  # the reason or the evidence
     basis: str = ""  # what the threshold does, and which rows it was measured on
     advice: str = ""  # what to do; empty where nothing has to be done
 
@@ -213,7 +213,7 @@ SUPPOSED_PRIORS = (0.001, 0.01, 0.05, 0.1, 0.25)  # and where none is
 
 
 class Figure(NamedTuple):
-    """One number as people read it: its name, value and interval, what was asked, its meaning."""
+    """One number as people read it: its name, value and interval, its target, its meaning."""
 
     label: str
     value: str
@@ -296,7 +296,7 @@ def precisions_by_prior(point: OperatingPoint) -> list[tuple[str, str]]:
 
 
 def price_left(line: Mapping[str, Any]) -> str:
-    """How many labels a threshold of a campaign still takes."""
+    """The number of labels that a threshold of a campaign still takes."""
     if line["is_known"] is not None:
         return "known to be good" if line["is_known"] else "known to miss"
     if line["is_certified"]:
@@ -362,8 +362,7 @@ UNUSED = (
 )
 ABOVE = (
     "The target applies to the rows above the operating point of a class. A row that is above none"
-    " still gets the label of the nearest class: the column 'above' of the predictions tells them"
-    " apart."
+    " still gets the label of the nearest class: the column 'above' of the predictions marks them."
 )
 CAMPAIGN_PRICE = (
     "For a promise instead of an estimate ({}), label about {} rows drawn at random until it is"
@@ -591,7 +590,7 @@ def _accepted(summary: FitSummary, name: str) -> str:
 
 
 def _unlabeled(summary: FitSummary, name: str) -> str:
-    """Say what the unlabeled rows did, beyond the labels with a threshold of their own."""
+    """Say what the unlabeled rows contributed."""
     if not summary.data.unlabeled:
         return "Every row has a label, so there were no unlabeled rows to learn from."
     method = summary.method.name

@@ -246,7 +246,7 @@ class FitSummary:
 
     @property
     def reached(self) -> bool:
-        """Whether the target is reached as far as the labels can tell."""
+        """Whether the target is reached on the labels."""
         if self.was_refused:
             return False
         is_known = bool(self.operating_points) or not self.has_target

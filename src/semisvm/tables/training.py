@@ -2,7 +2,7 @@
 that methods take.
 
 A form of the rows, encoded in one of several views, is made when it is first asked for, from all
-rows, and parts of it are taken for folds. Nothing in it looks at labels, so it may be made once.
+rows, and parts of it are taken for folds. It does not depend on labels, so it may be made once.
 
 How each labeled row came to be labeled is in the column "drawn" of a table, which is never a
 feature:

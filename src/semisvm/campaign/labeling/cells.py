@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from semisvm.columns.cells import parse_number, plain_cell
 from semisvm.errors import counted, suggest
 
-SHOWN_AT_ONCE = 12  # short cells beside pictures and texts: what fits on a telephone
+SHOWN_AT_ONCE = 12  # short cells beside pictures and texts: what fits on a phone
 LONG_TEXT = 60  # characters of a column's longest cell, from which on it is shown as a text
 ENOUGH_ROWS = 10  # read so far, before a column that never changes is put aside
 LARGEST_IMAGE = 20_000_000  # bytes
@@ -207,7 +207,7 @@ def _read_image_size(
 
 
 def is_image(cell: Any) -> bool:
-    """Whether a cell looks like a picture; whether there is one, reading it tells."""
+    """Whether a cell looks like a picture; only reading it shows whether there is one."""
     if isinstance(cell, str):
         text = cell.strip()
         if text.startswith(("data:image/", *BASE64_STARTS)):

@@ -144,7 +144,7 @@ class _LabelRequest(BaseHTTPRequestHandler):
 
 
 def serve_page(session: LabelSession, port: int, say: Callable[[str], None]) -> None:
-    """Serve a session until the person ends it, on the page or by Ctrl-C; `say` is told the
+    """Serve a session until the person ends it, on the page or by Ctrl-C; `say` prints the
     address.
     """
     with LabelServer(session, port) as server:

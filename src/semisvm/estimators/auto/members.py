@@ -6,7 +6,7 @@
                             two rows share a leaf
     latent semantics        inner products of the main directions of TF-IDF, centered and of length
                             1, with two ridges
-    random forest, extra trees      of the labeled rows; their out-of-bag scores stand for
+    random forest, extra trees      of the labeled rows; their out-of-bag scores replace
                                     leave-one-out scores
     logistic regression     of the labeled rows in the prepared columns, with four ridges
 
@@ -59,7 +59,7 @@ SUBSPACE_ROUNDS = 4
 LOGISTIC_RIDGES = (1, 10, 100, 1000)  # as multiples of the one asked for
 MOST_LOGISTIC_STEPS, LONGEST_STEP = 50, 4.0  # of Newton's method, the second in log-odds
 MOST_LOGISTIC_DIRECTIONS = 200  # of columns: a bound on the time
-# Of logistic regression, for classes that columns can tell apart without error.
+# Of logistic regression, for classes that columns separate without error.
 SMALLEST_RIDGE = 1e-9
 
 

@@ -120,7 +120,7 @@ class WeightSearch:
 
 
 def weights_to_try(asked: str | float, loss: str) -> tuple[float, ...]:
-    """The positive weights that `positive_weight` stands for."""
+    """The positive weights to try for `positive_weight`."""
     if asked == "auto":
         return POSITIVE_WEIGHTS
     weight = 1.0 if asked == "balanced" else float(asked)

@@ -117,8 +117,8 @@ class ClassifierLearner(Learner):
 
     weight   (n,) the user's sample weights, or None
     price    (n,) the weight of each row at a share of 1
-    watch    is told of each training and round; where it asks to stop, the round is the last, and
-             `done` raises EndedEarlyError
+    watch    is notified of each training and round; where it asks to stop, the round is the last,
+             and `done` raises EndedEarlyError
 
     A classifier that takes no sample_weight is trained on a row of share s if the row's own random
     number is below s: the same rows take part for the same share, and on average as much weight
