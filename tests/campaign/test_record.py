@@ -125,7 +125,7 @@ def test_a_model_that_can_not_reach_its_target_is_to_be_improved_and_the_risks_a
 def test_a_table_says_why_a_wider_threshold_has_read_fewer_answers():
     scores, truth = pool(400)
     campaign = Campaign(scores, min_precision=0.8, thresholds=[1.0, -1.0], seed="00")
-    why = "one that accepts more rows may have read fewer answers"
+    why = "one that accepts more rows may use fewer answers"
     assert why not in repr(campaign.verdict())
     rows = np.flatnonzero(scores > 1.0)
     campaign.tell(rows, truth[rows])

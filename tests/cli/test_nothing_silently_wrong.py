@@ -244,7 +244,7 @@ def test_the_notes_of_a_report_name_options(tmp_path, capsys):
     assert run_command(capsys, *fit).code == 0
     assert run_command(capsys, "report", model, "--out", later).code == 0
     for page in (first.read_text(encoding="utf-8"), later.read_text(encoding="utf-8")):
-        assert "say which mark ends the whole part (--decimal)" in page
+        assert "set the decimal mark (--decimal)" in page
         assert "Please check the column &#39;price&#39; (see the notes)." in page
         assert "<td>looks like numbers, for example" in page
         assert "--details" not in page
@@ -280,7 +280,7 @@ def test_notes_of_a_comparison_name_options(tmp_path, capsys):
         capsys, "compare", data, "--target", "y", "--method", "supervised", "--no-tune"
     )
     assert done.code == 0
-    assert "say which mark ends the whole part (--decimal)" in done.out
+    assert "set the decimal mark (--decimal)" in done.out
 
 
 def test_one_label_per_class_is_too_few_for_a_threshold_and_no_missing_option_is_advised(

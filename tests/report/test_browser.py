@@ -230,7 +230,7 @@ def test_markup_smuggled_in_could_neither_run_nor_ask_for_anything(chromium):
 def test_without_scripts_the_tables_hold_the_figures(show):
     page = show(multiclass_summary(), scripts=False)
     assert page.locator("article:visible").count() == 3
-    assert "Scripts are switched off" in text(page, "noscript")
+    assert "Scripts are disabled" in text(page, "noscript")
     assert re.search(r"\(chosen\)", page.content())
 
 

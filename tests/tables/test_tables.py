@@ -620,11 +620,11 @@ def test_amounts_that_are_all_different_are_not_left_out_without_a_hint(tmp_path
     }
     assert found.notes == [
         "Column 'price' is different in every row, and looks like numbers, for example '1.100,10':"
-        " it is left out; say which mark ends the whole part (`decimal`)."
+        " it is left out; set the decimal mark (`decimal`)."
     ]
     with pytest.raises(
         DataError,
-        match=r"'price' can't be read as numbers, .* \(say which mark ends the whole part",
+        match=r"'price' can't be read as numbers, .* \(set the decimal mark",
     ):
         read_training([path], "y", types={"price": "number"})
     assert read_training([path], "y", decimal=",").left_out == {}

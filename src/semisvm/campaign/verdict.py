@@ -21,8 +21,8 @@ from semisvm.errors import counted
 from semisvm.plain import to_plain
 
 OWN_ORDER = (
-    "Each threshold reads the answers of its own rows in a random order, up to the first row that"
-    " has none: one that accepts more rows may have read fewer answers."
+    "Each threshold uses the answers to its own rows in a random order, up to the first row without"
+    " an answer: one that accepts more rows may use fewer answers."
 )
 NEARLY_ALL = 0.9  # of the rows: a set that accepts more rules out little
 
@@ -154,7 +154,7 @@ def _cells(
 ) -> list[list[str]]:
     """Return titles and one line per threshold."""
     titles = ["score above", "accepted", *(f"predicted {name}" for name in table[0].predicted)]
-    titles += ["labels, about"] if fewest is None else ["labels, about", "at least"]
+    titles += ["labels needed"] if fewest is None else ["labels (about)", "at least"]
     titles += ["positive answers", ""] if with_answers else []
     lines = [titles]
     for k, line in enumerate(table):

@@ -17,7 +17,7 @@ data_argument = click.argument("data", type=shared.FILE)
 
 @shared.command(
     "predict",
-    "Label the rows of a file by a model.",
+    "Predict the labels of the rows of a file.",
     "semisvm predict spam.skops new.csv --out labels.csv",
     "semisvm predict spam.skops new.parquet --out labels.parquet --keep id",
     "zcat new.csv.gz | semisvm predict spam.skops - --out - | gzip > labels.csv.gz",

@@ -36,7 +36,7 @@ target_options = shared.several(
     ),
     shared.min_precision_option,
     shared.min_recall_option,
-    click.option("--min-f", type=shared.SHARE, help="At least this F-score: 0.8 or 80%."),
+    click.option("--min-f", type=shared.SHARE, help="Minimum F-score: 0.8 or 80%."),
     click.option(
         "--beta",
         type=shared.NUMBER,
@@ -47,11 +47,11 @@ target_options = shared.several(
         "--max-cost",
         type=shared.NUMBER,
         metavar="COST",
-        help="At most this cost per row; it needs --costs.",
+        help="Maximum cost per row; it needs --costs.",
     ),
     shared.costs_option,
     click.option(
-        "--confidence", type=shared.SHARE, default=0.9, help="The probability of the promise."
+        "--confidence", type=shared.SHARE, default=0.9, help="Probability of the promise."
     ),
     click.option(
         "--claim",
@@ -155,7 +155,7 @@ def _open_campaign(
 @click.group(
     "certify",
     epilog=shared.list_examples(*CERTIFY_EXAMPLES),
-    short_help="Label rows until certified.",
+    short_help="Label rows drawn at random until a target is certified.",
 )
 def certify_command() -> None:
     """Certify a model: label rows that are drawn at random from a pool, and stop as soon as they

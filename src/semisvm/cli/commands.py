@@ -216,7 +216,7 @@ def _show_fitted(
 
 @shared.command(
     "compare",
-    "Do the unlabeled rows help? Every method on the same folds.",
+    "Compare all methods: do the unlabeled rows help?",
     "semisvm compare mails.csv --target spam",
     "semisvm compare mails.csv --target spam --method transductive --method cluster",
     "semisvm compare mails.csv --target spam --costs spam=1,ham=20 --json",

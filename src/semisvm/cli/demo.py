@@ -30,7 +30,7 @@ LABEL_BUDGET = 100
 FOLDER = "semisvm-demo"
 
 
-@click.command("demo", short_help="Label until certified, on bundled data, in seconds.")
+@click.command("demo", short_help="Show the whole workflow on bundled data, in seconds.")
 @click.option("--seed", type=shared.SEED, default=0, help="Draws the labels.")
 @click.option(
     "--out",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @shared.command(
     "label",
-    "Label rows one by one, until certified.",
+    "Label rows one by one until a target is certified.",
     "semisvm label spam.skops mails.csv --min-precision 0.9",
     "semisvm label spam.skops mails.csv --web --show subject --show body",
     "semisvm label digits.skops digits.csv --web --image 8x8",

@@ -41,11 +41,9 @@ METHODS = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
 
 force_option = click.option("--force", is_flag=True, help="Replace files that exist.")
 min_precision_option = click.option(
-    "--min-precision", type=SHARE, help="At least this precision: 0.9 or 90%."
+    "--min-precision", type=SHARE, help="Minimum precision: 0.9 or 90%."
 )
-min_recall_option = click.option(
-    "--min-recall", type=SHARE, help="At least this recall: 0.9 or 90%."
-)
+min_recall_option = click.option("--min-recall", type=SHARE, help="Minimum recall: 0.9 or 90%.")
 costs_option = click.option(
     "--costs",
     metavar="CLASS=COST,...",
@@ -126,7 +124,7 @@ def several(*decorators: Callable[..., Any]) -> Callable[..., Any]:
 
 training_options = several(
     click.argument("data", nargs=-1, required=True, type=FILE, metavar="DATA..."),
-    click.option("--target", metavar="COL", help="The column of the labels."),
+    click.option("--target", metavar="COL", help="Column of the labels."),
     unlabeled_option,
     click.option(
         "--unlabeled-data", multiple=True, type=FILE, help="File with more rows, all unlabeled."
@@ -137,7 +135,7 @@ training_options = several(
     click.option(
         "--drawn",
         metavar="COL",
-        help='The column that says how labels were drawn: "at random", "by doubt", "by campaign".',
+        help='Column that says how labels were drawn: "at random", "by doubt", "by campaign".',
     ),
     click.option(
         "--drop", multiple=True, metavar="COL", help="Leave a column out; may be repeated."
@@ -152,13 +150,14 @@ training_options = several(
     click.option(
         "--decimal",
         type=click.Choice([".", ","]),
-        help='What ends the whole part of numbers such as "1.234,56" or "NT$ 3,913".',
+        help='Decimal mark of numbers such as "1.234,56" or "NT$ 3,913".',
     ),
     click.option(
         "--spelling",
         type=click.Choice(["ask", "same", "exact"]),
         default="ask",
-        help='Labels that differ only by case or spaces ("Yes", "yes"): one class or two.',
+        help='Labels that differ only by case or spaces ("Yes", "yes"): the same class, exact'
+        " (different classes), or ask (an error).",
     ),
     min_precision_option,
     min_recall_option,
@@ -180,7 +179,9 @@ training_options = several(
         help="CSV of costs: one row per true class, one column per predicted class.",
     ),
     click.option(
-        "--kernel", type=click.Choice(KERNELS), help="By default linear for texts, else rbf."
+        "--kernel",
+        type=click.Choice(KERNELS),
+        help="Kernel; by default linear for texts, else rbf.",
     ),
     click.option(
         "--C", "C", type=NUMBER, help="Penalty for errors on labeled rows; by default tuned."
@@ -204,13 +205,13 @@ cluster_options = several(
     click.option(
         "--dask",
         metavar="ADDRESS",
-        help="For a folder: read by the workers of a Dask cluster, tcp://HOST:8786.",
+        help="For a folder: read it by the workers of the Dask cluster at tcp://HOST:8786.",
     ),
     click.option(
         "--workers",
         type=click.IntRange(min=1),
         metavar="N",
-        help="For a folder: read by N processes on this machine.",
+        help="For a folder: read it by N processes on this machine.",
     ),
 )
 

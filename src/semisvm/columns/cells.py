@@ -148,7 +148,7 @@ class Cells:
         return self.given.astype("float64") if self.kind == NUMBERS else _spelled(self.given)
 
     def marked_numbers(self, decimal: str) -> pandas.Series:
-        """The given words as marked numbers, NaN for others; `decimal` ends the whole part."""
+        """The given words as marked numbers, NaN for others; `decimal` is the decimal mark."""
         if decimal not in self._marked:
             self._marked[decimal] = _spelled(plain_numbers_of(self.given, decimal))
         return self._marked[decimal]

@@ -9,8 +9,8 @@
 A column without any value, with only one value, or with a different word or a running number in
 every row says nothing about new rows: it is left out, and so is an identifier (a different whole
 number in every row, under a name such as "customer_id"). Numbers with thousands separators, a
-currency or a unit are read where the user has said which mark ends the whole part (`decimal`);
-otherwise they are categories, and a remark says so.
+currency or a unit are read if the user has set the decimal mark (`decimal`); otherwise they are
+categories, and a remark says so.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _NAMED_AS_KEY = re.compile(
 FEWEST_KEYS = 20  # rows, below which different numbers are no sign of an identifier
 WORDS_LOOKED_AT = 1_000  # that decide whether a column looks like numbers or dates
 LIKE_NUMBERS = "looks like numbers"
-SAY_MARK = "say which mark ends the whole part (`decimal`)"
+SAY_MARK = "set the decimal mark (`decimal`)"
 KEY = "is an identifier: a different whole number in every row"
 LONG_KEY = "is an identifier: whole numbers of more than 15 digits"
 
@@ -81,8 +81,7 @@ def decide(
 ) -> Column | Unused:
     """Decide what a column is; ValueError with the reason if it can't be of the `wanted` type.
 
-    `decimal` is the mark that ends the whole part of numbers, "." or ","; None: "." in plain
-    numbers.
+    `decimal` is the decimal mark of numbers, "." or ","; None: "." in plain numbers.
     """
     given = cells.given
     if wanted is None and not len(given):

@@ -159,7 +159,7 @@ def read_table(
     """Decide what each column is, and turn its cells into values.
 
     types     what some columns are, by name
-    decimal   the mark that ends the whole part of numbers such as "1.234,56"; None: plain numbers
+    decimal   the decimal mark of numbers such as "1.234,56"; None: plain numbers
     """
     decided: list[tuple[Column, np.ndarray]] = []
     left_out = []

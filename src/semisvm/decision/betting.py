@@ -109,8 +109,7 @@ class SamplingEvidence:
         )
         if self.is_set:
             words += (
-                " It holds for the rows above the threshold without an answer and the rows found"
-                " positive."
+                " It holds for the unlabeled rows above the threshold and the rows found positive."
             )
         if self.campaign > 1:
             words += (

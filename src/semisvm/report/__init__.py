@@ -215,7 +215,7 @@ def _draw_campaign(campaign: CampaignSummary) -> dict[str, Any]:
         {
             "name": counted(line["n_accepted"], "row"),
             "length": 0 if line["is_certified"] else line["forecast"],
-            "words": sentences.price_left(line),
+            "words": sentences.labels_left(line),
         }
         for line in campaign.thresholds
     ]

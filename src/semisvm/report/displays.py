@@ -17,7 +17,7 @@ from semisvm.campaign import Campaign, CampaignSummary, summarize_campaign
 from semisvm.decision import OperatingPoint, Target, binomial_interval, measure
 from semisvm.decision.counts import count_all, precision, recall
 from semisvm.labels import encode
-from semisvm.tables.sentences import price_left, verdict
+from semisvm.tables.sentences import labels_left, verdict
 from semisvm.tables.summary import FitSummary
 
 BLUE, ORANGE, GRAY, INK = "#0072B2", "#D55E00", "#7F7F7F", "#1A2027"
@@ -409,7 +409,7 @@ class CampaignDisplay:
         colors = [BLUE if line["is_certified"] else GRAY for line in campaign.thresholds]
         right.barh(places, [need or 0 for need in needs], color=colors)
         for place, (line, need) in enumerate(zip(campaign.thresholds, needs, strict=True)):
-            right.text(need or 0, place, f" {price_left(line)}", va="center", fontsize=8)
+            right.text(need or 0, place, f" {labels_left(line)}", va="center", fontsize=8)
         names = [f"{line['n_accepted']:,}" for line in campaign.thresholds]
         right.set(yticks=places, yticklabels=names, ylabel="rows accepted", title=PRICE_TITLE)
         right.set_xlim(0, 1.35 * max([need or 0 for need in needs] + [1]))

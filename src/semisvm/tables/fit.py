@@ -84,8 +84,8 @@ from semisvm.tables.operating import (
 )
 from semisvm.tables.sentences import (
     ABOVE,
-    CAMPAIGN_PRICE,
     INSISTED,
+    LABELS_FOR_PROMISE,
     NO_CERTIFICATE,
     REFUSED,
     SAME_SCORES,
@@ -554,7 +554,9 @@ def _advise_campaign(
         )
         target = f"{point.target} for {name!r}"
         sentences.append(
-            NO_CERTIFICATE.format(target) if n is None else CAMPAIGN_PRICE.format(target, f"{n:,}")
+            NO_CERTIFICATE.format(target)
+            if n is None
+            else LABELS_FOR_PROMISE.format(target, f"{n:,}")
         )
     return sentences
 

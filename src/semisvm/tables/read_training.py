@@ -51,7 +51,7 @@ def read_training(
     drawn            the column that says how labeled rows were drawn: "at random" (or empty), "by
                      doubt" or "by campaign"; by default a column called "drawn" that has only these
                      words
-    decimal          the mark that ends the whole part of numbers such as "1.234,56" or "NT$ 3,913"
+    decimal          the decimal mark of numbers such as "1.234,56" or "NT$ 3,913"
     spelling         whether labels that differ only by case or spaces are one class: "same",
                      "exact", or "ask", which is an error where there are such labels
 
@@ -126,10 +126,7 @@ def check_request(
 ) -> tuple[str, dict[str, Type]]:
     """Return the target and the types; a fault where they make no sense for a file or folder."""
     if decimal not in (None, ".", ","):
-        raise DataError(
-            "`decimal` is the mark that ends the whole part of numbers, '.' or ','; got"
-            f" {decimal!r}."
-        )
+        raise DataError(f"`decimal` is the decimal mark of numbers, '.' or ','; got {decimal!r}.")
     if target is None:
         raise fault(path, "the column of the labels is not named", "Set `target` to its name")
     for column in (*drop, *types):

@@ -295,7 +295,7 @@ def precisions_by_prior(point: OperatingPoint) -> list[tuple[str, str]]:
     return [(f"{prior:.2%}", rate(known.precision_at(prior))) for prior in supposed]
 
 
-def price_left(line: Mapping[str, Any]) -> str:
+def labels_left(line: Mapping[str, Any]) -> str:
     """The number of labels that a threshold of a campaign still takes."""
     if line["is_known"] is not None:
         return "known to be good" if line["is_known"] else "known to miss"
@@ -364,7 +364,7 @@ ABOVE = (
     "The target applies to the rows above the operating point of a class. A row that is above none"
     " still gets the label of the nearest class: the column 'above' of the predictions marks them."
 )
-CAMPAIGN_PRICE = (
+LABELS_FOR_PROMISE = (
     "For a promise instead of an estimate ({}), label about {} rows drawn at random until it is"
     " proved (semisvm label, or campaign() in Python)."
 )

@@ -103,7 +103,7 @@ def _parts(session: LabelSession, row: RowToLabel, is_whole: bool) -> list[Rende
 
     cells = [cell for cell in session.shown(row) if is_whole or not cell.is_extra]
     if not cells:
-        return [Text("The file has no named columns: look the row up by its number.")]
+        return [Text("The file has no named columns: find the row by its number.")]
     parts: list[RenderableType] = []
     grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     grid.add_column(style="dim", no_wrap=True, max_width=30)

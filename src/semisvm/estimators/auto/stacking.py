@@ -49,7 +49,7 @@ SMALLEST_WEIGHT = 1e-100
 STACKING_TOL = 1e-10  # of the gap
 SUFFICIENT = 1e-4  # of the decrease that the slope promises
 WORSE_THAN_RANDOM = 1.2  # times the error expected of random labels: the prior weight is 0
-BELIEVED = 1e-9  # of the largest prior weight: members with less are not trained
+LEAST_PRIOR_WEIGHT = 1e-9  # of the largest prior weight: members with less are not trained
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ def train_members(
     `title` comes before the names of the members in the reports.
     """
     began = time.perf_counter()
-    enough = BELIEVED * max(member.belief for member in members)
+    enough = LEAST_PRIOR_WEIGHT * max(member.belief for member in members)
     machines: dict[str, Any] = {}
     records: dict[str, RoundRecord] = {}
     was_stopped = False
@@ -318,7 +318,7 @@ def prior_weights(
         error = float(count @ ((Y - machine.left_out[rows]) ** 2).sum(axis=1))
         expected = variance * float(count @ machine.spread[rows]) if member.is_structure else 0.0
         excess = (error / expected - 1) / (WORSE_THAN_RANDOM - 1) if expected > 0 else 0.0
-        beliefs[j] = member.belief * np.clip(1 - excess, BELIEVED, 1)
+        beliefs[j] = member.belief * np.clip(1 - excess, LEAST_PRIOR_WEIGHT, 1)
     return beliefs / beliefs.sum()
 
 

@@ -105,7 +105,7 @@ function mountLabelPage(root, post, keys, canStop = true) {
   }
 
   function drawRow(row) {
-    part("row").textContent = row ? `Row ${row.number} of ${state.source}` : "There is nothing left to ask.";
+    part("row").textContent = row ? `Row ${row.number} of ${state.source}` : "There is nothing left to label.";
     if (row && row.place === shownPlace) return;
     shownPlace = row ? row.place : null;
     const cells = row ? row.cells : [], extra = cells.filter((cell) => cell.is_extra);
@@ -117,7 +117,7 @@ function mountLabelPage(root, post, keys, canStop = true) {
       fold.append(...draw(extra));
       part("cells").append(fold);
     }
-    if (row && !row.cells.length) part("cells").append("The file has no named columns: look the row up by its number.");
+    if (row && !row.cells.length) part("cells").append("The file has no named columns: find the row by its number.");
     card.scrollTop = 0;
   }
 
