@@ -23,9 +23,7 @@ Tone = Literal["", "good", "bad"]
 
 
 class IntervalLine(NamedTuple):
-    """A measure in a chart of intervals; `asked` is what it should be, where something was
-    asked.
-    """
+    """A measure in a chart of intervals; `asked` is its target, if there is one."""
 
     name: str
     value: float
@@ -85,7 +83,7 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]], chosen: Iterable
 
 
 def fold(summary: str, content: str) -> str:
-    """Return HTML of this module that is shown when asked for."""
+    """Return HTML of this module that is shown when it is opened."""
     return f"<details><summary>{escape(summary)}</summary>{content}</details>"
 
 

@@ -3,7 +3,7 @@ others.
 
     minimize  1/2 |w|^2 + sum_i box_i max(0, 1 - sign_i f(x_i))             f(x) = <w, x> + bias
 
-Methods state a machine by signs and boxes (`hinge_problem`). On kernel rows the problem is a
+Methods state an SVM by signs and boxes (`hinge_problem`). On kernel rows the problem is a
 `DualProblem`, with one coefficient per row; on `LinearRows` it is a `PrimalProblem`, with one
 weight per feature. Both return a `Solution`, which also starts the next solve of a sequence, so
 that a method need not know the form.
@@ -47,7 +47,7 @@ class LinearRows:
     loss: Loss
 
 
-# What a machine is trained on: rows of a kernel, rows in memory in the primal form, or rows that
+# What an SVM is trained on: rows of a kernel, rows in memory in the primal form, or rows that
 # are in files or on a cluster.
 MachineRows: TypeAlias = KernelRows | LinearRows | Rows
 Problem: TypeAlias = DualProblem | PrimalProblem
@@ -59,7 +59,7 @@ def hinge_problem(kernel: KernelRows, sign: np.ndarray, box: np.ndarray) -> Dual
 @overload
 def hinge_problem(kernel: MachineRows, sign: np.ndarray, box: np.ndarray) -> Problem: ...
 def hinge_problem(kernel: MachineRows, sign: np.ndarray, box: np.ndarray) -> Problem:
-    """The machine of given signs and boxes in the form of its rows: dual on kernel rows, primal on
+    """The SVM of given signs and boxes in the form of its rows: dual on kernel rows, primal on
     `LinearRows`.
 
     sign_i is -1, +1, or 0 for a row that is not in use; box_i is what a unit of its slack costs. In
@@ -118,7 +118,7 @@ def settle_solver(
 def choose_solver(
     n_rows: int, n_features: int, *, is_sparse: bool
 ) -> tuple[Literal["dual", "primal"], str]:
-    """The form that solver="auto" takes for a linear machine on rows in memory, and a sentence that
+    """The form that solver="auto" takes for a linear SVM on rows in memory, and a sentence that
     says so and why.
 
     The hinge has both forms; the rule is by size alone, so that it is known before any row is read.
@@ -146,7 +146,7 @@ def solve_machine(problem: PrimalProblem, start: Any = None, **limits: Any) -> P
 @overload
 def solve_machine(problem: Problem, start: Any = None, **limits: Any) -> Solution: ...
 def solve_machine(problem: Problem, start: Any = None, **limits: Any) -> Solution:
-    """Solve a machine in the form in which it is stated, from the solution of an earlier one.
+    """Solve an SVM in the form in which it is stated, from the solution of an earlier one.
 
     The limits are those of `semisvm.dual.solve`: tol, max_iter, time_limit, device and callback.
     The primal form is solved on the CPU, whatever the device. A start in the other form is left
@@ -161,7 +161,7 @@ def solve_machine(problem: Problem, start: Any = None, **limits: Any) -> Solutio
 def solve_machines(
     problems: Sequence[Problem], starts: Sequence[Any] | None = None, **limits: Any
 ) -> Sequence[Solution]:
-    """Solve machines of one form that do not wait for each other; limits as for `solve_machine`.
+    """Solve SVMs of one form that do not wait for each other; limits as for `solve_machine`.
 
     On a device those in the dual form are solved all at once, elsewhere one after the other
     (`dual.solve_in_turn`).

@@ -93,7 +93,7 @@ BAD_TRAINING = [
     ("t.csv", GOOD, (*FIT, "--min-recall", "0"), r"min_recall must lie in \(0, 1\]"),
     ("t.csv", GOOD, (*FIT, "--min-recall", "high"), "'high' is not a number"),
     ("t.csv", GOOD, (*FIT, "--costs", "big=2"), "the class 'small' has no cost. Give one to each"),
-    ("t.csv", GOOD, (*FIT, "--costs", "big=2,huge=1"), "'huge' is no class, or has two costs. There are 'big', 'small'"),
+    ("t.csv", GOOD, (*FIT, "--costs", "big=2,huge=1"), "'huge' is not a class, or has two costs. There are 'big', 'small'"),
     ("t.csv", GOOD, (*FIT, "--costs", "big=-2,small=1"), "'big=-2' is not class=cost"),
     ("t.csv", GOOD, (*FIT, "--cost-matrix", "{dir}/costs.csv"), "costs.csv, line 1: the header names"),
     ("t.csv", GOOD, (*FIT, "--positive", "bigg"), "no class is called 'bigg'. Perhaps 'big' is meant"),

@@ -292,7 +292,7 @@ def test_too_few_accepted_rows_say_how_many_labels_would_do():
     assert point.precision.value == 1
     assert "Precision 0.9 can't be certified at 90% confidence from 40 labels." in point.reason
     assert "a perfect record needs 22 accepted rows, about 44 labels" in point.reason
-    assert "under about 100 labels" in point.reason
+    assert "fewer than about 100 labels" in point.reason
 
 
 def test_too_few_positives_say_how_many_would_do():
@@ -300,7 +300,7 @@ def test_too_few_positives_say_how_many_would_do():
     assert not point.reached
     assert "a perfect record needs 22 positives, about 220 labels" in point.reason
     assert "Only accepting every row" in point.reason
-    assert "under about 100" not in point.reason
+    assert "fewer than about 100" not in point.reason
 
 
 def test_a_rate_above_the_target_but_too_short_says_what_that_rate_needs():

@@ -538,7 +538,7 @@ def test_missing_cells_are_marked_and_an_unseen_category_is_like_a_rare_one():
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"numbers": ["amount"]}, "'numbers' is no kind of column"),
+        ({"numbers": ["amount"]}, "'numbers' is not a kind of column"),
         ({"number": ["size"]}, "there is no column 'size'"),
         ({"number": ["amount"], "category": ["amount"]}, "'amount' is named twice"),
         ({}, "no column is named"),

@@ -117,5 +117,5 @@ def test_files_that_do_not_fit_together_are_named(tmp_path, change, where, words
 def test_a_decimal_mark_that_is_none_is_refused_as_for_files(tmp_path):
     folder = write_parts(mixed_table(100)[0], tmp_path / "t")
     for read, data in ((read_folder, folder), (read_training, sorted(folder.iterdir()))):
-        with pytest.raises(DataError, match="`decimal` is the mark"):
+        with pytest.raises(DataError, match="`decimal` is the decimal mark"):
             read(data, "kind", decimal="comma")

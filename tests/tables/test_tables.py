@@ -322,7 +322,7 @@ def test_numbers_that_are_categories_keep_all_their_digits():
 def test_costs_are_read_by_class_and_by_matrix(tmp_path):
     classes = Classes(("ham", "spam"), False)
     assert parse_costs("spam=10, ham=1", classes) == {"spam": 10.0, "ham": 1.0}
-    with pytest.raises(DataError, match="'spam' is no class, or has two costs"):
+    with pytest.raises(DataError, match="'spam' is not a class, or has two costs"):
         parse_costs("spam=10,ham=1,spam=2", classes)
     path = tmp_path / "costs.csv"
     path.write_text("true,spam,ham\nham,3,0\nspam,0,7\n")

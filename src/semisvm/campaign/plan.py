@@ -139,7 +139,7 @@ def predict_positive(scores: np.ndarray, known: Calibration | None) -> np.ndarra
 def own_accepted(scores: np.ndarray, known: Calibration | None, target: Target) -> int:
     """Return how many rows of the pool the threshold accepts that the labeled rows speak for.
 
-    It is the one with the best F1 among those with the precision asked for, or else the most
+    It is the one with the best F1 among those with the target precision, or else the most
     precise one. Without labeled rows it is the model's own: 0, or 0.5 where scores are
     probabilities.
     """

@@ -22,33 +22,32 @@ FOUND = "found positive"
 
 @dataclass(frozen=True)
 class ThresholdEvidence:
-    """Where one threshold stands.
+    """The evidence for one threshold of a campaign.
 
     Attributes
     ----------
     threshold : float
         Rows with a higher score are accepted.
     n_accepted : int
-        Rows of the pool that it accepts.
+        Number of rows of the pool that it accepts.
     predicted : dict of {str: float}
-        What the model's scores predict for each measure that was asked for: a guess, not a
-        measurement.
+        What the model's scores predict for each target measure: a guess, not a measurement.
     evidence : float
-        The highest evidence so far; of several targets, that of the weakest.
+        The highest evidence so far; with several targets, the lowest of theirs.
     evidence_needed : float
-        What certifies it; infinite while the tests before it have not passed.
+        The evidence that certifies it; infinite while the tests before it have not passed.
     evidence_hoped : float
         The same, if the tests before it pass.
     n_read : int
-        Answers that count for it.
+        Number of answers that count for it.
     positives : int
-        How many of them are positive.
+        Number of positive answers among them.
     is_certified : bool
         Whether it is certified.
     is_known : bool or None
-        Whether the answers leave no doubt that it keeps the target (True) or misses it (False).
+        Whether the answers show for certain that it reaches the target (True) or misses it (False).
     forecast : int or None
-        About how many more labels it takes; None where none is in sight.
+        The approximate number of further labels that it takes; None if no certificate is in sight.
     """
 
     threshold: float
@@ -70,12 +69,12 @@ class ThresholdEvidence:
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a campaign stands.
+    """The state of a campaign.
 
     status      as in `CampaignVerdict`
     table       one line per threshold, in the order of the tests
     best        the line of the threshold that is reported; None while there is none
-    estimates   the measures asked for, estimated at that threshold
+    estimates   the target measures, estimated at that threshold
     n_accepted  rows in the set that is certified
     forecast    about how many labels the next certificate takes; None where none is in sight
     next_accepted  rows of the set that `forecast` is about, where it is about one

@@ -208,7 +208,7 @@ class ThresholdTests(Procedure):
         return self._is_about("recall") and n_accepted < certified
 
     def _is_about(self, measure: str) -> bool:
-        """Whether this measure is all that is asked for."""
+        """Whether this measure is the only target."""
         return all(form.measure == measure for form in self.forms)
 
     def _best(self, passed: np.ndarray) -> int | None:

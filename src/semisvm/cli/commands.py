@@ -182,7 +182,7 @@ def fit_command(
 def _show_fitted(
     screen: Screen, summary: FitSummary, out: Path, report: Path | None, pool: Path, details: bool
 ) -> int:
-    """Print what came of a fit, and return the exit code."""
+    """Print the result of a fit, and return the exit code."""
     from semisvm.cli.screen import show_details, show_first
     from semisvm.tables.sentences import first_screen
 

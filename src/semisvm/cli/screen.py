@@ -51,7 +51,7 @@ class Screen:
         )
 
     def show(self, values: Any, *words: str) -> None:
-        """Print what came of a command: the JSON object, or sentences for people."""
+        """Print the result of a command: the JSON object, or sentences for people."""
         for line in (json.dumps(values, allow_nan=False),) if self.as_json else words:
             click.echo(line)
 

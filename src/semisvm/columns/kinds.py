@@ -185,7 +185,7 @@ def _as_date(name: str, cells: Cells) -> Column | None:
     return None if format is None else Column(name, "date", format, tuple(undated.unique()))
 
 
-# ---- what is asked of cells ----
+# ---- questions about cells ----
 
 
 def _sample(cells: Cells) -> list[str]:

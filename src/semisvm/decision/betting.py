@@ -1,7 +1,7 @@
 """Evidence that a share, a recall, an F-score or a cost is as good as claimed, from rows drawn one
 by one at random.
 
-    claim     a share, or a mean gain, is at least as large as asked for
+    claim     a share, or a mean gain, is at least as large as the target
     null      it is smaller: the claim is false
     evidence  a betting wealth that starts at 1 and, under the null, never grows on average
 

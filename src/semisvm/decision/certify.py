@@ -137,9 +137,9 @@ def certify(
     Returns
     -------
     OperatingPoint
-        Of level "certified". If not `reached`, it is the empirical choice for the same target, with
-        the reason and the number of labels that a certificate would need; its intervals then
-        promise nothing jointly.
+        An operating point of level "certified". If not `reached`, it is the empirical choice for
+        the same target, with the reason and the number of labels that a certificate would need; its
+        intervals are then not valid jointly.
 
     References
     ----------

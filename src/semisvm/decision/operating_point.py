@@ -190,8 +190,8 @@ class OperatingPoint:
         If no negative is labeled: what is known of the unlabeled rows. `counts` are then those of
         the labeled positives, and precision is NaN unless the user gave the prior.
     X_pool : array-like or None
-        The pool, if the campaign knows it: `with_threshold` checks that the model still gives it
-        the same scores. Not saved in files.
+        The pool, if the campaign knows it: `with_threshold` checks that the model still accepts the
+        same rows of it. Not saved in files.
 
     Examples
     --------

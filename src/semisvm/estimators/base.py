@@ -273,7 +273,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
                 )
 
     def _learn_machines(self, found: MethodFit) -> None:
-        """Set what the machines are and how they came about, without an entry per row."""
+        """Set what the SVMs are and how they came about, without an entry per row."""
         self._formula = found.formula
         self._scheme = found.scheme
         for name in (*DUAL_ATTRIBUTES, "_coef"):

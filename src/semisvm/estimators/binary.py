@@ -1,5 +1,4 @@
-"""Two classes at a time: which binary problems there are, what a method is given for each, and what
-it gives back.
+"""Two classes at a time: the binary problems of a fit, their input for a method, and its result.
 
 One-vs-rest has one problem per class (one alone when there are two); one-vs-one has one per pair of
 classes, in which the rows of other classes take no part and unlabeled rows always do. Where there
@@ -55,7 +54,7 @@ class Pair:
         return np.where(codes == self.positive, 1.0, np.where(is_negative, -1.0, 0.0))
 
     def problem(self, kernel: MachineRows, codes: np.ndarray, box: np.ndarray) -> Problem:
-        """The machine of this labeling; `codes` is -1 where a row takes no part."""
+        """The SVM of this labeling; `codes` is -1 where a row takes no part."""
         return hinge_problem(kernel, self.sign(codes), box)
 
     def name(self, classes: np.ndarray) -> str:
@@ -132,7 +131,7 @@ class BinaryTask:
 
     @property
     def loss(self) -> str:
-        """The loss of the machine: "hinge" or "squared_hinge"."""
+        """The loss of the SVM: "hinge" or "squared_hinge"."""
         return self.kernel.loss if isinstance(self.kernel, LinearRows) else "hinge"
 
 
@@ -195,8 +194,8 @@ class MethodFit:
               row may be there twice or not at all; None: all rows as they are
     per_row   attributes of the estimator with one number per row, (n,) each; rows out of use get
               -1, floats NaN
-    warnings  what the user has to know, in the order in which it is said
-    settle    what else there is to learn once the machines can score rows, and before one is
+    warnings  warnings for the user, in the order in which they are issued
+    settle    what else there is to learn once the SVMs can score rows, and before one is
               predicted; it is given what scores rows of X, by their numbers
     """
 
@@ -355,7 +354,7 @@ def _widen(values: np.ndarray, rows: np.ndarray, blank: float) -> np.ndarray:
 
 
 def _untrained(last: BinaryFit) -> BinaryFit:
-    """A binary problem that the user did not want to wait for: a score of 0 everywhere."""
+    """A binary problem that was not trained because the fit was ended: a score of 0 everywhere."""
     nothing = np.zeros(len(last.scores))
     w = None if last.w is None else np.zeros(len(last.w))
     return BinaryFit(

@@ -2,7 +2,7 @@
 and assignments.
 
 "labeled" is the share of positives among the labeled rows; "estimated", the share of unlabeled rows
-that the supervised machine calls positive, kept inside the exact interval (Clopper and Pearson)
+that the supervised SVM calls positive, kept inside the exact interval (Clopper and Pearson)
 that the labeled rows leave for it. Rows count by their sample weights. Both take the labeled rows
 for a random sample.
 """

@@ -41,7 +41,7 @@ def compile_all() -> dict[str, float]:
 
     The first fit after an installation compiles what it uses, for a few seconds. This does it for
     all of them: rows of both precisions, dense, sparse and of whole numbers, both ways to advance,
-    scores of new rows, linear machines on sparse rows, and the trees of
+    scores of new rows, linear SVMs on sparse rows, and the trees of
     `AutoSVC`.
 
     Returns
@@ -83,7 +83,7 @@ def compile_all() -> dict[str, float]:
         new = np.zeros((WORTH_COMPILING // ROWS_TO_COMPILE + 1, min(3, SHORT_ROW)))
         scores_of_new_rows(new, few, sign[None], formula)
     for dtype in types:
-        with timed(f"linear machines, sparse rows, {dtype.__name__}"):
+        with timed(f"linear SVMs, sparse rows, {dtype.__name__}"):
             _solve_linear(sparse.csr_array(few, dtype=dtype), sign)
     with timed("passes over many rows"):
         for dtype in types:
@@ -113,7 +113,7 @@ def _advance(X: Any, sign: Any, dtype: Any, way: Any) -> None:
 
 
 def _solve_linear(X: Any, sign: Any) -> None:
-    """Solve a linear machine on CSR rows in both ways, and take a step of conjugate gradients."""
+    """Solve a linear SVM on CSR rows in both ways, and take a step of conjugate gradients."""
     rows = MemoryRows(X)
     prices = GivenPrices.of_signs(sign, np.ones(len(sign)))
     d = X.shape[1]

@@ -4,7 +4,7 @@ labeled row.
     first   (n_distinct,)  the first row of each group of equal rows, ascending
     group   (n,)           the group of each row: row i equals row first[group[i]]
 
-Where many labeled rows repeat, a machine is trained on the distinct ones. Rows i, j with the same
+Where many labeled rows repeat, an SVM is trained on the distinct ones. Rows i, j with the same
 features and label have the same kernel values and the same linear term, so the supervised dual
 depends on beta_i + beta_j alone, which may be anything in the sum of their boxes. Hence the problem
 in which the copies are one row, their weights added up, has the same optimum, f and bias. Each copy

@@ -29,8 +29,9 @@ MOST_FITS = 20  # of the guard; more labels than this are held out in this many 
 class GuardedMixin:
     """SVMs with `costs` and `guard`; `_constant`: the class index to predict for all rows, or None.
 
-    The machine is kept: scores rank the rows as before, all on the constant's side of 0. A score s
-    becomes s + sqrt(s^2 + 1) > 0 for the class chosen, s - sqrt(s^2 + 1) < 0 for every other.
+    With a constant the SVM is kept: scores rank the rows as before, all on the constant's side of
+    0. A score s becomes s + sqrt(s^2 + 1) > 0 for the class chosen, s - sqrt(s^2 + 1) < 0 for every
+    other.
     """
 
     costs: Any
@@ -59,7 +60,7 @@ class GuardedMixin:
         refit: Callable[[TrainingProblem], list[BinaryFit]],
         shares: np.ndarray | None = None,
     ) -> None:
-        """Set `guard_`, what was compared, and the constant; both None where no guard is asked for.
+        """Set `guard_`, what was compared, and the constant; both None without a guard.
 
         refit    fits the same method to the same rows with some of the labels hidden
         shares   (n_classes,) how often each class is expected; None: as often as among the labeled

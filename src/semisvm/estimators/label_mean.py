@@ -4,20 +4,20 @@ meanS3VM.
 The unlabeled rows enter by the means of their two classes. With ten labels most single rows can't
 be labeled reliably, but the means can be estimated: misplaced rows hardly move them. Three steps:
 
-    the supervised machine         of the labeled rows (`rounds`)
+    the supervised SVM         of the labeled rows (`rounds`)
     which rows are positive        by sorting and solving by turns (`label_mean_search.LabelMeans`,
                                    Eq. 7)
-    the machine of those guesses   every mistake at its cost (`label_mean_search.GuessedMargins`,
+    the SVM of those guesses   every mistake at its cost (`label_mean_search.GuessedMargins`,
                                    Eq. 6)
 
 The answer to a cost matrix between more classes is one-sided regression of labeled and unlabeled
 rows, without a search:
 
-    1.  the machines of the labeled rows (`rounds.OneSided`): f_k(x) estimates what predicting class
+    1.  the SVMs of the labeled rows (`rounds.OneSided`): f_k(x) estimates what predicting class
         k costs
     2.  one class for every unlabeled row, u_k rows of class k:  maximize -sum_i f_{class of i}(x_i)
         (`assign`); u_k is the share of class k times the number of unlabeled rows
-    3.  the machines of all rows, the guessed ones at C_unlabeled
+    3.  the SVMs of all rows, the guessed ones at C_unlabeled
 """
 
 from collections.abc import Callable
@@ -59,10 +59,12 @@ SHARE_OF_C = 0.1  # C_unlabeled=None: the authors' choice
 class LabelMeanSVC(GuardedMixin, BaseSVC):
     """Cost-sensitive support vector classifier of labeled and unlabeled rows (CS4VM, meanS3VM).
 
+    It uses the unlabeled rows only through the means of the classes, for as few as ten labels.
+
     Parameters
     ----------
     C : float, default=1.0
-        The penalty of a labeled row on the wrong side of its margin.
+        Penalty for a labeled row on the wrong side of its margin.
     C_unlabeled : float, default=None
         Penalty for an unlabeled row on the wrong side of its margin, under its guessed label. None:
         C / 10, the authors' choice. It is multiplied by the cost of that label.

@@ -1,4 +1,4 @@
-"""Which unlabeled rows are positive, by way of the means of the two classes, and the machine of
+"""Which unlabeled rows are positive, by way of the means of the two classes, and the SVM of
 those guesses.
 
 `LabelMeans` solves Eq. 7 of the CS4VM paper:
@@ -85,7 +85,7 @@ class LabelMeans:
         return float(self.weight @ cost / self.weight.sum())
 
     def search(self, rounds: Rounds, share: PositiveShare) -> np.ndarray:
-        """Solve and sort by turns, from the supervised machine's order; return the guesses."""
+        """Solve and sort by turns, from the supervised SVM's order; return the guesses."""
         supervised = rounds.dual_solution
         unlabeled = self.task.sign == 0
         guess = guess_at_least(self.task, first_order(self.task, supervised), share)
@@ -96,7 +96,7 @@ class LabelMeans:
             tol = TOL_FACTOR_OF_MEANS * rounds.tol
             # Too small for another device.
             found = rounds.solve(self.problem(guess), tol=tol, start=beta, device="cpu")
-            # What counts, should the fit end here, is a machine of data rows alone.
+            # What counts, should the fit end here, is an SVM of data rows alone.
             rounds.go_back(supervised)
             before = objective
             objective = -found.objective
@@ -150,9 +150,9 @@ class LabelMeans:
 
 
 def first_order(task: BinaryTask, supervised: DualSolution) -> np.ndarray:
-    """Scores that rank the rows before anything is known of the means: the supervised machine's.
+    """Scores that rank the rows before anything is known of the means: the supervised SVM's.
 
-    Where one class has no label there is no such machine, and rows are ranked by how near they are
+    Where one class has no label there is no such SVM, and rows are ranked by how near they are
     to the mean of the class that has: |x - mean|^2 = k(x, x) - 2 k(x, mean) + a constant.
     """
     labeled = task.sign != 0
@@ -164,7 +164,7 @@ def first_order(task: BinaryTask, supervised: DualSolution) -> np.ndarray:
 
 
 class GuessedMargins:
-    """The machine that CS4VM ends with: Eq. 6 for given guesses, in a form without means.
+    """The SVM that CS4VM ends with: Eq. 6 for given guesses, in a form without means.
 
         minimize  1/2 |w|^2 + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
                             + C_unlabeled sum_unlabeled weight_j ( cost[guess_j]  max(0,  1 -

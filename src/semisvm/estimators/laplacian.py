@@ -11,7 +11,7 @@ kernel
 
     k~(x, z) = k(x, z) - k_x' (I + C_intrinsic L^p K)^-1 C_intrinsic L^p k_z
 
-in which this is the supervised machine of the labeled rows (`kernels.deformed` says why no inverse
+in which this is the supervised SVM of the labeled rows (`kernels.deformed` says why no inverse
 is needed). In the literature's symbols, with l labeled rows of n: C = 1 / (2 gamma_A l) and
 C_intrinsic = gamma_I / (gamma_A n^2).
 
@@ -55,7 +55,7 @@ from semisvm.kernels.rows import KernelRows
 from semisvm.memory import budget_bytes
 from semisvm.sklearn_private import Interval, StrOptions
 
-# The deformed kernel is made this much more exactly than the machine on it is solved; float32 rows
+# The deformed kernel is made this much more exactly than the SVM on it is solved; float32 rows
 # allow no more.
 EXACTER_THAN_TOL = 1e-4
 FLOAT32_ALLOWS = 1e-6
@@ -75,7 +75,7 @@ class LaplacianSVC(BaseSVC):
     Parameters
     ----------
     C : float, default=1.0
-        The penalty of a labeled row on the wrong side of its margin.
+        Penalty for a labeled row on the wrong side of its margin.
     C_intrinsic : float or "auto", default="auto"
         Penalty for differences in score between linked rows, labeled or not. 0 is `SupervisedSVC`.
         "auto" takes the best of 0, 10, 1,000 and 10,000, for a kernel of mean diagonal 1, by

@@ -1,6 +1,6 @@
 """The least-squares SVM, whose leave-one-out scores have a closed form.
 
-The machine, and the scores that each labeled row would get had it been left out:
+The SVM, and the scores that each labeled row would get had it been left out:
 
     K        (l, l)  the kernel between the labeled rows
     Y        (l, c)  +1 for the rows of a class, -1 for the others, one column per class
@@ -59,7 +59,7 @@ class LeastSquaresMachine:
 def fit_least_squares(
     K: np.ndarray, Y: np.ndarray, weight: np.ndarray, price: np.ndarray, *, ridge: float
 ) -> LeastSquaresMachine:
-    """Train the machine of the module's docstring."""
+    """Train the SVM of the module's docstring."""
     diagonal = float(weight @ np.diagonal(K) / weight.sum())
     r = ridge * (diagonal if diagonal > 0 else 1.0)
     system = (K + K.T) / 2

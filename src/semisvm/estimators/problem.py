@@ -1,4 +1,4 @@
-"""What a method is given: the rows in use with their labels, weights and costs, the kernel, the
+"""The input of a method: the rows in use with their labels, weights and costs, the kernel, the
 limits, the progress.
 
     X        (n, d)  the rows in use, or with a precomputed kernel the matrix between them, (n, n)
@@ -13,7 +13,7 @@ limits, the progress.
 Costs: one that depends on the true class alone multiplies C for the rows of that class, which every
 machine here can honor. For two classes that is all there is, and a matrix is a dictionary: {0:
 costs[0, 1], 1: costs[1, 0]}. A matrix between more classes, in which it matters what a row is
-mistaken for, asks for one-sided regression (`rounds.OneSided`); a method that has no such machine
+mistaken for, asks for one-sided regression (`rounds.OneSided`); a method that has no such SVM
 asks for `Costs.by_class`, which refuses it. A `sample_cost` is (n,): what misclassifying row i
 costs; (n, K): what it costs if row i is of class k, known or not; (n, K, K): one matrix per row.
 """
@@ -51,15 +51,15 @@ from semisvm.memory import budget_bytes
 from semisvm.primal.problem import Loss
 from semisvm.primal.rows import MemoryRows
 
-# Kernel rows are kept in float32, unless a tolerance below this is asked for or there are few rows:
-# there float64 costs nothing and makes the model independent of the order of rows to nine digits.
+# Kernel rows are kept in float32, unless the tolerance is below this or there are few rows: there
+# float64 costs nothing and makes the model independent of the order of rows to nine digits.
 FLOAT32_SUFFICES = 1e-5
 FEW_ROWS = 1000
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How far to solve, and where.
+    """The limits of a fit, and its device.
 
     max_iter   most solver steps for each binary problem, all its rounds together; None: no limit
     deadline   when the whole fit has to end, on the clock of `time.perf_counter`; None: never
@@ -95,7 +95,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class KernelParameters:
-    """The kernel as the user names it."""
+    """The user's kernel and its parameters."""
 
     kernel: str | Callable
     gamma: str | float
@@ -109,7 +109,7 @@ class KernelParameters:
 
 @dataclass(frozen=True)
 class Costs:
-    """Costs as the machines take them.
+    """Costs as the SVMs take them.
 
     of_class  (K,) what multiplies C for each class: costs times class weights
     of_row    (n, K) what multiplies it further for each row, were it of class k; None where rows
@@ -167,7 +167,7 @@ class Costs:
 def read_costs(
     costs: Any, sample_cost: Any, class_weight: Any, labels: Labels, in_use: np.ndarray
 ) -> Costs:
-    """Check what the user says and settle what it means for each row in use."""
+    """Check the user's costs and class weights, and compute what they mean for each row in use."""
     factor = np.ones(labels.n_classes)
     if class_weight is not None:
         labeled = labels.decode(labels.codes[labels.is_labeled & in_use])
@@ -322,7 +322,7 @@ class TrainingProblem:
         return bool(getattr(self.progress.estimator, "verbose", False))
 
     def relabel(self, codes: np.ndarray) -> TrainingProblem:
-        """The same rows with other labels, without a word to callbacks or the terminal."""
+        """The same rows with other labels, without reports to callbacks or the terminal."""
         return replace(self, labels=Labels(self.labels.classes, codes), progress=Progress())
 
     def formula(self, gamma: str | float | None = None) -> Formula:
@@ -341,7 +341,7 @@ class TrainingProblem:
     def machine_rows(
         self, formula: Formula, *, is_frugal: bool = False, few_rows: int = FEW_ROWS
     ) -> KernelRows | LinearRows:
-        """What a machine is trained on: `kernel_rows`, or in the primal form X itself."""
+        """What an SVM is trained on: `kernel_rows`, or in the primal form X itself."""
         if not self.is_primal:
             return self.kernel_rows(formula, is_frugal=is_frugal, few_rows=few_rows)
         memory = budget_bytes(self.limits.cache_size)

@@ -186,7 +186,7 @@ def pass_interrupt_on(estimator: Any) -> None:
         raise KeyboardInterrupt
 
 
-# Details that are left to `history_`: parts of a candidate's name, and of what came of it.
+# Details that are only in `history_`: parts of a candidate's name and of its result.
 _NOT_PRINTED = {"is_half", "n_rounds", "share", "trainings", "value"}
 
 

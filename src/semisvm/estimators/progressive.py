@@ -58,7 +58,7 @@ class ProgressiveSVC(BaseSVC):
     Parameters
     ----------
     C : float, default=1.0
-        The penalty of a labeled row on the wrong side of its margin.
+        Penalty for a labeled row on the wrong side of its margin.
     C_unlabeled : float, default=None
         Penalty for a row labeled during the fit. None: C. The method fails with a small value.
     one_sided : {"single", "pair"}, default="single"
@@ -250,7 +250,7 @@ class ProgressiveSVC(BaseSVC):
         return rounds.fit(ended=end)
 
     def _problem(self, task: BinaryTask, sign: np.ndarray, share: float = 1.0) -> Problem:
-        """The machine of the labels so far, guessed ones at this share of their price."""
+        """The SVM of the labels so far, guessed ones at this share of their price."""
         C_unlabeled = self.C if self.C_unlabeled is None else self.C_unlabeled
         guessed = share * C_unlabeled * np.where(sign > 0, task.cost_of[+1], task.cost_of[-1])
         return hinge_problem(

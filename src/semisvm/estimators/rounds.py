@@ -250,7 +250,7 @@ class OneSided:
 
     price = C unit^2 / 2, unit the mean of the costs off the diagonal. So doubling all costs is
     doubling C, as elsewhere, and where all costs are 1, f_k = (1 - h_k) / 2 with h_k the ordinary
-    one-vs-rest machine of class k at that C. The problems are solved for f in units of unit/2, so
+    one-vs-rest SVM of class k at that C. The problems are solved for f in units of unit/2, so
     that tol too means what it means elsewhere: costs 2 cost_ik / unit, price C unit.
 
     `matrix` is (K, K), or (n, K, K) with one matrix per row.

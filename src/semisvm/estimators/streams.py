@@ -4,7 +4,7 @@ sums over parts.
     rows     `semisvm.primal.Rows`; their class codes come with them, or are made from y
     prices   rules that are evaluated where the rows are
 
-The supervised machine is one primal problem for each pair of classes; `transductive` has label
+The supervised SVM is one primal problem for each pair of classes; `transductive` has label
 switching and annealing. The model is what a fit in memory has, without an entry per row.
 
 Methods that consider a bounded number of unlabeled rows (`PreferenceSVC`, `PreferenceClassifier`)
@@ -46,7 +46,7 @@ MOST_GATHERED_NUMBERS = 1 << 26
 
 @dataclass
 class StreamProblem:
-    """What a method is given of rows that are not in memory.
+    """The input of a method for rows that are not in memory.
 
     labels      one row per class, whose codes are the classes
     n_of_class  (n_classes,) how many labeled rows each class has

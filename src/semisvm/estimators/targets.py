@@ -1,7 +1,8 @@
-"""What estimators with a target share: targets, the plan of a fit, thresholds and their checks.
+"""Common parts of estimators with a target: targets, the plan of a fit, thresholds and their
+checks.
 
     min_precision, min_recall   a number for all classes, or {class: number} for some of them
-    target                      what is asked of one class against the rest (`decision.Target`)
+    target                      the target of one class against the rest (`decision.Target`)
     plan                        which rows serve which purpose (`Plan`)
     threshold_                  one per binary problem: one class against the rest; with two classes
                                 the second, positive class against the first
@@ -63,7 +64,7 @@ SAY_SO = (
 
 @dataclass(frozen=True)
 class Plan:
-    """Which rows of a fit serve which purpose, and what is asked of each binary problem.
+    """The purpose of each row in a fit, and the target of each binary problem.
 
     targets     one per binary problem
     certifies   (n,) mask: labeled rows that are kept for the certificate and used for nothing else
@@ -118,8 +119,8 @@ def draw_certificate_rows(
     rows = np.flatnonzero(labels.is_labeled)
     refuse_rare(
         labels,
-        "A certificate needs labels held out from training, so each class needs at least two; class"
-        " {name} has {number}: label more rows of it, or leave confidence at None.",
+        "A certificate needs labels held out from training, so each class needs at least two, and"
+        " class {name} has {number}: label more rows of it, or leave confidence at None.",
     )
     order = random.permutation(len(rows))
     drawn = np.bincount(
@@ -212,7 +213,7 @@ class OperatingPointsMixin:
     def _make_plan(
         self, labels: Labels, random_sample: np.ndarray | None, certificate_share: float
     ) -> Plan:
-        """Check what is asked against the labels, and draw the rows that are kept apart."""
+        """Check the targets against the labels, and draw the rows that are held out."""
         random = check_random_state(self.random_state)
         targets = read_targets(labels.classes, self.min_precision, self.min_recall)
         targets = targets[1:] if labels.n_classes == 2 else targets

@@ -2,7 +2,7 @@
 scores of new rows.
 
 `make_formula` settles a kernel's parameters on the data, `kernel_rows` gives the rows of its matrix
-between the training rows, and `scores_of_new_rows` evaluates a trained machine on other rows. Both
+between the training rows, and `scores_of_new_rows` evaluates a trained SVM on other rows. Both
 choose where kernel values are computed, and by what.
 """
 

@@ -3,13 +3,13 @@ linear solves alone.
 
     K         (n, n)  kernel matrix of the data rows
     penalty   (n, n)  sparse, positive semi-definite: |w|^2 + h' penalty h, h_i = <w, x_i>
-    columns   (m,)    the rows that a machine is trained on
+    columns   (m,)    the rows that an SVM is trained on
 
 The norm |w|^2 + h' penalty h belongs to another kernel (Sindhwani, Niyogi and Belkin 2005):
 
     k~(x, z) = k(x, z) - k_x' (I + penalty K)^-1 penalty k_z
 
-A machine needs it only between its m rows, and its expansion in k~ is an ordinary one over all
+An SVM needs it only between its m rows, and its expansion in k~ is an ordinary one over all
 rows: with
 
     (I + penalty K) Z = E        E the columns of the identity, Z of shape (n, m)
@@ -65,7 +65,7 @@ SECONDS_TO_INVERT = 4e-11
 
 @dataclass(frozen=True)
 class Deformed:
-    """The deformed kernel for a machine on m of the n rows; symbols as above."""
+    """The deformed kernel for an SVM on m of the n rows; symbols as above."""
 
     coefficients: np.ndarray  # (n, m), Z: beta of the m rows is Z @ beta of all rows in k itself
     values: np.ndarray  # (n, m), K Z: the deformed kernel between all rows and the m rows

@@ -1,7 +1,8 @@
 """A kernel matrix that is computed once and shared by all fits of a search.
 
-A grid search hands slices of X to every fit, so that a fit can't know that another one had the same
-rows. Here rows are known by their bytes: whatever slices come, their kernel values are looked up.
+A grid search passes slices of X to every fit, so that a fit can't know that another one had the
+same rows. Here rows are identified by their bytes, and the kernel values of any slices are looked
+up.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ FEWEST_REMEMBERED = 100  # rows of a block whose places are kept for the next ca
 
 
 class SharedKernel:
-    """A kernel whose values between the rows of X are computed once, whoever asks for them.
+    """Kernel whose values between the rows of X are computed only once for many fits.
 
-    Pass it as `kernel` to any SVM of this library. In a grid search one such kernel for each gamma
-    serves all other parameters and all folds. Values with rows that are not in X are computed.
+    Pass it as `kernel` to any SVM of this library. In a grid search one such kernel per gamma is
+    shared by all other parameters and all folds. Kernel values with rows that are not in X are
+    computed when they are needed.
 
     Parameters
     ----------
@@ -32,7 +34,7 @@ class SharedKernel:
     kernel : {"linear", "rbf", "poly", "sigmoid"}, default="rbf"
         The kernel.
     gamma : float or {"scale", "auto"}, default="scale"
-        Scale of "rbf", "poly" and "sigmoid", settled on X.
+        Kernel coefficient of "rbf", "poly" and "sigmoid"; "scale" and "auto" are computed from X.
     coef0 : float, default=0.0
         Constant term of "poly" and "sigmoid".
     degree : float, default=3
@@ -41,12 +43,11 @@ class SharedKernel:
     Attributes
     ----------
     gamma : float
-        The scale as a number.
+        The kernel coefficient as a number.
 
     Notes
     -----
-    Copies, which `sklearn.base.clone` makes, share the matrix; threads do too. A process that gets
-    it from another one computes the matrix again.
+    Clones and threads share the matrix. Another process computes it again.
 
     Examples
     --------

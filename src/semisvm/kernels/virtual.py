@@ -1,7 +1,7 @@
 """Rows that are not data: weighted means of data rows, placed after them as rows n, n + 1, ...
 
 Some problems have a piece on a mean: the balance constraint of CCCP asks f(mean of the unlabeled
-rows) = r, the label-mean machine rewards f(mean of the rows guessed positive). In feature space the
+rows) = r, the label-mean SVM rewards f(mean of the rows guessed positive). In feature space the
 mean with weights a is sum_i a_i phi(x_i), so its kernel values need no vector, only K. With one
 mean per row of A, shape (m, n):
 

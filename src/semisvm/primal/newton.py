@@ -52,7 +52,7 @@ from semisvm.primal.rows import ROWS_PER_SQUARE, MemoryRows, gram, prices_of_row
 FIRST_MU = 4.0  # the zone of a cold start: the problem is nearly quadratic
 SOLVED_SHARE = 0.3  # mu is narrowed once the gap of the smoothed problem is this share of the gap
 MOST_NARROWING, LEAST_NARROWING = 0.25, 0.7  # by what mu is multiplied at most and at least
-MU_OF_GAP = 0.4  # the share of the gap asked for that the smoothing may take
+MU_OF_GAP = 0.4  # the share of the tolerance that the smoothing may take
 MU_FLOOR = 1e-9
 WARM_FACTOR = 2.0  # a start's zone, widened: the rows of the next problem are in others
 # A cold start on many rows begins with one row in SAMPLED_SHARE, at least FEWEST_SAMPLED, solved to
@@ -213,7 +213,7 @@ class _Descent:
         self.n_in_zone += 1
 
     def _is_polished(self) -> bool:
-        """Where many digits are asked for, try the exact solution; True ends the solve."""
+        """With a small tolerance, try the exact solution; True ends the solve."""
         here = self.here
         passes = self.passes
         if (

@@ -71,13 +71,13 @@ def write_page(
     Parameters
     ----------
     summary : FitSummary
-        What came of the fit.
+        The summary of the fit.
     path : path-like
         The file to write. It is written completely or not at all.
     force : bool, default=False
         Whether an existing file may be replaced.
     model : str, default="MODEL"
-        The name of the model file, for the commands that the page tells to run next.
+        The name of the model file, for the commands that the page suggests next.
     reword : callable, default=str
         Applied to the sentences that may name parameters: the command writes its options in their
         place.
@@ -150,9 +150,9 @@ def render_page(
     Parameters
     ----------
     summary : FitSummary
-        What came of the fit.
+        The summary of the fit.
     model : str, default="MODEL"
-        The name of the model file, for the commands that the page tells to run next.
+        The name of the model file, for the commands that the page suggests next.
     reword : callable, default=str
         Applied to the sentences that may name parameters: the command writes its options in their
         place.

@@ -121,7 +121,7 @@ def _answer(key: str, name: str, summary: FitSummary) -> dict[str, Any]:
 
 
 def _costs(costs: ErrorCosts | None, target: Target) -> dict[str, Any]:
-    """Return what errors cost: as stored, else as asked for, else 1 and 1, which counts errors."""
+    """Return the costs of errors: as stored, else those of the target, else 1 and 1."""
     if costs is not None:
         return {"missed": costs.missed, "accepted": costs.accepted, "known": True}
     missed, accepted = target.costs or (1.0, 1.0)

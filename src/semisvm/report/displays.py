@@ -312,7 +312,7 @@ class CampaignDisplay:
     Parameters
     ----------
     campaign : CampaignSummary
-        What came of a campaign.
+        The outcome of a campaign.
 
     Attributes
     ----------

@@ -232,7 +232,7 @@ def file_digest(path: str | Path) -> str:
 
 
 def find_positive(model: Model, asked: str | None) -> str:
-    """Return the class that a target is about: the positive one of two, or the one asked for."""
+    """Return the class that a target is about: the positive one of two, or the user's."""
     names = model.classes.names
     if len(names) == 2:
         if asked not in (None, names[1]):

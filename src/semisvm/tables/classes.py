@@ -258,7 +258,8 @@ def parse_costs(words: str, classes: Classes) -> dict[str, float]:
             )
         if code < 0 or classes.names[code] in costs:
             raise DataError(
-                f"`costs`: {name!r} is no class, or has two costs. {suggest(name, classes.names)}."
+                f"`costs`: {name!r} is not a class, or has two costs."
+                f" {suggest(name, classes.names)}."
             )
         costs[classes.names[code]] = value
     missing = [name for name in classes.names if name not in costs]
@@ -283,7 +284,7 @@ def read_cost_matrix(path: str | Path, classes: Classes) -> np.ndarray:
     for line, (name, *cells) in table.rows():
         code = int(classes.codes_of([name.strip()])[0])
         if code < 0 or not np.isnan(matrix[code]).all():
-            reason = f"{name!r} is no class, or has two rows"
+            reason = f"{name!r} is not a class, or has two rows"
             raise fault(path, reason, suggest(name, names), line=line)
         matrix[code, columns] = [parse_number(cell) for cell in cells]
         if not (matrix[code] >= 0).all() or matrix[code, code] != 0:

@@ -52,8 +52,8 @@ class Evaluation:
     scores: np.ndarray  # (n,) or (n, k), of the labeled rows, which are judged
     codes: np.ndarray  # (n,) their classes
     pool: np.ndarray  # scores of the unlabeled rows
-    targets: Mapping[str, Target]  # what is asked of classes
-    # whether that is asked of the rows above the class's own threshold, or of those with its label
+    targets: Mapping[str, Target]  # the targets of the classes
+    # whether the targets are about rows above the class's own threshold, or those with its label
     by_class: bool
     # labeled rows that were drawn by doubt or by a campaign: nothing is measured on them
     not_at_random: int = 0
@@ -185,7 +185,7 @@ def evaluate_file(
 
 
 def _targets(model: Any) -> dict[str, Target]:
-    """What was asked of each class; without labels of negatives that is a recall, or nothing."""
+    """The target of each class; without labels of negatives that is a recall, or nothing."""
     points = getattr(model, "operating_points_", None) or {}
     if isinstance(model, Model):
         points = model.summary.operating_points

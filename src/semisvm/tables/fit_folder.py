@@ -58,7 +58,7 @@ SQUARED = (
 
 
 class FolderStages(Stages):
-    """The stages of a fit, with the machine of all rows in place of that of the rows in memory."""
+    """The stages of a fit, with the SVM of all rows in place of that of the rows in memory."""
 
     training: FolderTraining
 
@@ -80,7 +80,7 @@ class FolderStages(Stages):
             self.notes.append(SQUARED)
 
     def choose(self) -> tuple[Method, str]:
-        """Return the method: for "auto", whether the unlabeled rows help a linear machine."""
+        """Return the method: for "auto", whether the unlabeled rows help a linear SVM."""
         if self.method != AUTO or self.tried is None or not self.training.n_unlabeled:
             return super().choose()
         return self.compare([BASELINE, USES_UNLABELED])

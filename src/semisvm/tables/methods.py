@@ -1,7 +1,7 @@
 """From settings to a fitted estimator, with progress for whoever waits.
 
 A setting that a constructor does not know is not passed to it. The exceptions are costs and
-certificates: they change what is asked for, so a method without them can't be used (`why_not`).
+certificates: they change the task, so a method without them can't be used (`why_not`).
 
 Progress is reported through a function that callers pass down: `tell(what)` begins a stage, in
 words, and `tell(what, done, total, unit)` says how far it is, with None for a total that is not

@@ -1,4 +1,4 @@
-"""Who reads the files of a folder, and all of their rows as machines take them: not held in memory.
+"""Who reads the files of a folder, and all of their rows as SVMs take them: not held in memory.
 
 readers   `Here`: this process, one file after the other;  `OnCluster`: the workers of a Dask
           client, each the files that the scheduler gives it. A file that was read by a worker that

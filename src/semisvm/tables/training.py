@@ -1,8 +1,8 @@
 """What a model is fitted to: the rows, the class of each labeled one, and the rows in the forms
 that methods take.
 
-A form of the rows, encoded in one of several views, is made when it is first asked for, from all
-rows, and parts of it are taken for folds. It does not depend on labels, so it may be made once.
+A form of the rows, encoded in one of several views, is made when it is first needed, from all rows,
+and parts of it are taken for folds. It does not depend on labels, so it may be made once.
 
 How each labeled row came to be labeled is in the column "drawn" of a table, which is never a
 feature:

@@ -47,7 +47,7 @@ class ShownCell:
     """A cell as a person sees it.
 
     `value` is text; that of an image is a `data:` URL, and `pixels` are its gray values or colors
-    from 0 to 255 where it was made of numbers. `is_extra` cells are shown when asked for.
+    from 0 to 255 where it was made of numbers. `is_extra` cells are shown on request.
     """
 
     name: str

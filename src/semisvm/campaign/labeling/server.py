@@ -7,11 +7,11 @@ is answered. The page is one file; a Content-Security-Policy allows its own scri
 identified by their hashes, and requests to this server alone.
 
     GET  /TOKEN/         the page
-    GET  /TOKEN/session  what is asked now, and the progress
+    GET  /TOKEN/session  the current row, and the progress
     POST /TOKEN/session  {"do": "answer" | "later" | "undo" | "stop", "place": ..., "label": ...}
 
-An answer names the row that it is for. If that is not the row asked about now (a second click,
-another window), it is refused with what is asked now.
+An answer names the row that it is for. If that is not the current row (a second click, another
+window), it is refused with the current row.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class _LabelRequest(BaseHTTPRequestHandler):
         self._send_state(status, state)
 
     def _allowed_place(self) -> str | None:
-        """What is asked for; None, once refused, unless the request names this server and the
+        """The requested place; None, once refused, unless the request names this server and the
         token, from its page.
         """
         host = f"{HOST}:{self.server.server_port}"
@@ -113,7 +113,7 @@ class _LabelRequest(BaseHTTPRequestHandler):
         return None
 
     def _send_state(self, status: HTTPStatus, state: dict[str, Any]) -> None:
-        """Send what is asked now; the caller no longer holds the turn, as a client may be slow."""
+        """Send the current row; the caller no longer holds the turn, as a client may be slow."""
         content = json.dumps(state, allow_nan=False).encode()
         self._send(status, content, "application/json; charset=utf-8")
 

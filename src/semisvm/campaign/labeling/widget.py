@@ -22,7 +22,7 @@ class LabelWidget(anywidget.AnyWidget):
     Parameters
     ----------
     session : LabelSession
-        What is asked and answered.
+        The session of labeling.
     """
 
     _esm = asset("label.js") + asset("widget.js")

@@ -112,7 +112,7 @@ class FamilyAverage:
 
 @dataclass(frozen=True)
 class FamiliesFit:
-    """The average, and what came of it.
+    """The average, and its results.
 
     fits       by family
     left_out   (l, c) the leave-one-out scores of the average

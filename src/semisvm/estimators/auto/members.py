@@ -56,7 +56,7 @@ N_FOREST_TREES = 300
 MOST_COLUMNS_PER_CUT = 60  # more take too long
 N_DIRECTIONS, WEAK_RIDGE = 100, 0.1
 SUBSPACE_ROUNDS = 4
-LOGISTIC_RIDGES = (1, 10, 100, 1000)  # as multiples of the one asked for
+LOGISTIC_RIDGES = (1, 10, 100, 1000)  # as multiples of the user's
 MOST_LOGISTIC_STEPS, LONGEST_STEP = 50, 4.0  # of Newton's method, the second in log-odds
 MOST_LOGISTIC_DIRECTIONS = 200  # of columns: a bound on the time
 # Of logistic regression, for classes that columns separate without error.
@@ -94,7 +94,7 @@ class FamilyFit:
 
 @dataclass(frozen=True)
 class KernelFamily:
-    """The kernels of one view; by the name of each member its kernel, machine and weight.
+    """The kernels of one view; by the name of each member its kernel, SVM and weight.
 
     labeled_node   (l,) the number of each labeled row among the distinct rows of the library
     """
@@ -421,7 +421,7 @@ def fit_logistic(
 
 @dataclass(frozen=True)
 class LogisticFamily:
-    """Logistic regressions: by name their views, machines and weights."""
+    """Logistic regressions: by name their views, models and weights."""
 
     views: dict[str, str]
     machines: dict[str, LogisticMachine]

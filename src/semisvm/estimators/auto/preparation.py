@@ -96,7 +96,7 @@ def _read_new_rows(estimator: Any, X: Any) -> Any:
 def _named_types(frame: Any, columns: Mapping[str, Any]) -> dict[str, Type]:
     """What the user says about columns, by name or position: {name: type}."""
     kinds = get_args(Type)
-    faults = [f"{kind!r} is no kind of column" for kind in columns if kind not in kinds]
+    faults = [f"{kind!r} is not a kind of column" for kind in columns if kind not in kinds]
     types: dict[str, Type] = {}
     for kind, names in columns.items():
         for name in names:

@@ -1,4 +1,4 @@
-"""One average of machines, each of which knows its leave-one-out scores: the weights come from
+"""One average of models, each of which knows its leave-one-out scores: the weights come from
 these.
 
 The scores of the average are the weighted sum of those of its members, not scaled before: where the
@@ -177,7 +177,7 @@ def _check_neighbors(n_neighbors: Any) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class MembersFit:
-    """Trained members: their machines, weights and leave-one-out scores (l, c) as an average, and
+    """Trained members: their models, weights and leave-one-out scores (l, c) as an average, and
     how they came.
 
     members   those that were trained; none in a forest

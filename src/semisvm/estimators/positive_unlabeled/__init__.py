@@ -328,7 +328,7 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         weights = weights_to_try(self.positive_weight, self.loss)
         loss = self.loss
         has_unlabeled = bool((sign == 0).any())
-        if not has_unlabeled:  # the ordinary machine of positives and negatives
+        if not has_unlabeled:  # the ordinary SVM of positives and negatives
             self._refuse_without_unlabeled(problem)
             weights = (1.0,)
             loss = "hinge"

@@ -95,7 +95,7 @@ class PuMachine:
 
 @dataclass(frozen=True)
 class WeightTried:
-    """One positive weight: its machine on all training rows, and its out-of-fold scores.
+    """One positive weight: its SVM on all training rows, and its out-of-fold scores.
 
     scores   (draws, n) in each draw of folds; NaN for rows that were in no fold
     pu_auc   mean over folds of the AUC of positives against unlabeled rows; NaN without folds
@@ -185,7 +185,7 @@ def search_weight(
 def _score_folds(
     machine: PuMachine, rounds: Rounds, weight: float, trains: np.ndarray, folds: np.ndarray | None
 ) -> tuple[np.ndarray, float]:
-    """Out-of-fold scores by the machines of one weight, each started from the machine of all
+    """Out-of-fold scores by the SVMs of one weight, each started from the SVM of all
     rows, and their AUC.
     """
     sign = machine.task.sign

@@ -1,10 +1,10 @@
-"""From what is asked and the scores of a positive-unlabeled machine to its threshold, its prior and
-what is promised.
+"""From the target and the scores of a positive-unlabeled SVM to its threshold, its prior and its
+certificate.
 
 The threshold is chosen on out-of-fold scores of the rows that trained. What it gives is judged on
-the same scores (level "cross-fitted"); or, where a confidence was asked for, on positives and
-unlabeled rows that were held out for nothing else (level "certified"). A recall that is to be
-certified is the exception: its threshold comes from the positives held out, whose rank proves it.
+the same scores (level "cross-fitted"); or, with a confidence, on positives and unlabeled rows that
+were held out for nothing else (level "certified"). A recall that is to be certified is the
+exception: its threshold comes from the positives held out, whose rank proves it.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _name_of_others(positive: Any, marker: Any) -> Any:
     return type(positive)(free[0])
 
 
-# The confidence of intervals and of the prior's bound where the user asked for none.
+# The confidence of intervals and of the prior's bound by default.
 USUAL_CONFIDENCE = 0.9
 # With a certificate, the share of the rows that is held out for it: positives are few, unlabeled
 # rows many.
@@ -201,7 +201,7 @@ def settle_threshold(
     target       a recall, a number or share of rows, or the largest F1
     prior        (low, high), or None where it is to be estimated
     confidence   of a certificate, or None
-    final        (n,) the scores of all rows by the final machine
+    final        (n,) the scores of all rows by the final SVM
     held         (n,) mask: rows that serve the certificate alone
     """
     best = search.best
@@ -272,7 +272,7 @@ def _choose_for_recall(
 def _choose(
     target: Target, given: tuple[float, float] | None, seen: SampleScores, shown: PriorBound | None
 ) -> tuple[float, str]:
-    """The threshold where no recall is asked for, and what it lacks."""
+    """The threshold without a minimum recall, and what it lacks."""
     if target.accept is not None:
         share = target.accept
         if isinstance(share, int):

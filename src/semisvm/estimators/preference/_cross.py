@@ -1,8 +1,8 @@
 """Cross-fitting of one binary problem, for any learner: every label trains and every label
 calibrates.
 
-The machine that decides is trained on all labels. Its threshold is chosen on out-of-fold scores:
-each label is scored by a machine that has not seen it. The same scores choose the machine:
+The final model is trained on all labels. Its threshold is chosen on out-of-fold scores:
+each label is scored by a model that has not seen it. The same scores choose the model:
 unlabeled rows train with guessed labels where the labels say that this helps, and not otherwise.
 
     sign    (n,)  +1, -1, and 0 for the unlabeled rows
@@ -87,11 +87,11 @@ class Outcome:
     audit                the steps that led to it (`semisvm.decision.audit`)
     calibration_scores   (m,) the scores that the threshold was chosen on
     calibration_sign     (m,) the true signs of these rows
-    is_held_out          whether those scores come from machines that were not trained on these rows
+    is_held_out          whether those scores come from models that were not trained on these rows
     labeled_in           (n,) the round that gave each row its last soft label; 0 for the user's
                          labels, -1 for none
     fair_scores          (n,) scores for the fair-sample check, of labeled and unlabeled rows by
-                         machines that were not trained on them; NaN for other rows. None where
+                         models that were not trained on them; NaN for other rows. None where
                          there are none
     ended                "cycle" or "max_rounds"; None where the method converged
     chosen               the candidate whose record in the history is that of the model
@@ -371,7 +371,7 @@ class CrossFitted:
         return best if best is not to_beat and lead(best) > 0 else to_beat
 
     def outcome(self, unfinished: tuple[Any, np.ndarray] | None = None) -> Outcome:
-        """The chosen machine, or where the fit ended before, the supervised or unfinished one."""
+        """The chosen model, or where the fit ended before, the supervised or unfinished one."""
         labeled_in = np.where(self.sign != 0, 0, -1)
         if not self.trials:
             assert unfinished is not None

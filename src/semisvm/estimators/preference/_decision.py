@@ -59,14 +59,14 @@ class PreferenceMixin(OperatingPointsMixin):
     calibration_sign_: dict[Any, np.ndarray | None]
     # (n_problems,) mask: whether the calibration scores are those of rows left out.
     _is_held_out: np.ndarray
-    # (n_problems, 2): slope and offset; None where the fit was not asked for them.
+    # (n_problems, 2): slope and offset; None without probabilities.
     _sigmoids: np.ndarray | None
     _raw_scores: Callable[[Any], np.ndarray]
 
     def _make_plan(
         self, labels: Labels, random_sample: np.ndarray | None, certificate_share: float
     ) -> Plan:
-        """Draw the rows that are kept apart; unlabeled rows beyond the pool do not learn."""
+        """Draw the rows that are held out; unlabeled rows beyond the pool do not train."""
         plan = super()._make_plan(labels, random_sample, certificate_share)
         self._refuse_few_labels(plan.measured(labels))
         learns = np.zeros(len(labels.codes), dtype=bool)

@@ -10,7 +10,7 @@ can use.
 
 `SvmLearner` is the support vector machine on shared kernel rows. The price of a row is C times its
 weight if the user labeled it, and C_unlabeled times its weight if the method did. The first
-training of a sequence starts from the newest solution of "all": out-of-fold machines differ from it
+training of a sequence starts from the newest solution of "all": out-of-fold SVMs differ from it
 by a few rows. `ClassifierLearner` trains any classifier of scikit-learn, from the beginning each
 time.
 """
@@ -31,7 +31,7 @@ from semisvm.estimators.rounds import EndedEarlyError, Rounds
 from semisvm.machines import Problem, Solution, hinge_problem
 from semisvm.sklearn_private import safe_indexing
 
-ALL_LABELS = "all"  # the sequence of machines that are trained on every label
+ALL_LABELS = "all"  # the sequence of models that are trained on every label
 SMALLEST_PROBABILITY = 1e-300  # so that log-odds stay finite
 
 TrainingCall = tuple[np.ndarray, np.ndarray, Hashable]  # sign, share, sequence

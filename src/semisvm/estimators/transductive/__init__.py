@@ -46,10 +46,12 @@ SHARE_WITH_MANY = 0.1  # of C, the penalty of unlabeled rows with more than two 
 class TransductiveSVC(BaseSVC):
     """Transductive support vector classifier (TSVM, S3VM) of labeled and unlabeled rows.
 
+    It puts the boundary where there are few rows, which helps if the classes are clusters.
+
     Parameters
     ----------
     C : float, default=1.0
-        The penalty of a labeled row on the wrong side of its margin.
+        Penalty for a labeled row on the wrong side of its margin.
     C_unlabeled : float, default=None
         Penalty for an unlabeled row on the wrong side of its margin, under its assigned label.
         None: C with two classes; C / 10 with more, because class shares estimated from few labels

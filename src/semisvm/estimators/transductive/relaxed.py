@@ -99,7 +99,7 @@ class RampMachine(Pieces):
         share = np.where(task.sign == 0, task.weight, 0.0)
         self.ramp = ramp
         self.balance = 0.0  # what the mean of f is to be, once the fraction is settled,
-        # And the supervised machine that did not know it.
+        # And the supervised SVM that did not know it.
         self.unbalanced: DualSolution | None = None
         self.kernel = VirtualRows(task.kernel_rows, share / share.sum())
 
@@ -205,7 +205,7 @@ class SoftMachine(Pieces):
         return self._problem(np.where(self.is_copy, 0.0, self.box))
 
     def softly_labeled(self, p: np.ndarray) -> Problem:
-        """The machine for given p, one per unlabeled row."""
+        """The SVM for given p, one per unlabeled row."""
         return self._problem(self.box * np.concatenate([np.ones((~self.is_copy).sum()), p, 1 - p]))
 
     def _problem(self, box: np.ndarray) -> Problem:

@@ -5,10 +5,10 @@
         1/2 |w|^2 + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
                   + sum_unlabeled price[guess_j] weight_j max(0, 1 - guess_j f(x_j))
 
-The guesses begin by rank: the supervised machine's highest rows are positive. For given guesses
-this is an ordinary SVM. Two rows of opposite guesses are switched when that lowers the objective at
-the f at hand; solving again can only lower it further, so within a level of the price the objective
-falls with every switch, and switching ends. The price of unlabeled rows is raised from next to
+The guesses begin by rank: the supervised SVM's highest rows are positive. For given guesses this is
+an ordinary SVM. Two rows of opposite guesses are switched when that lowers the objective at the f
+at hand; solving again can only lower it further, so within a level of the price the objective falls
+with every switch, and switching ends. The penalty (price) of unlabeled rows is raised from next to
 nothing to C_unlabeled, doubling, so that the first guesses do not decide everything; in the primal
 form with many rows it grows tenfold, because a level takes passes over all rows.
 
@@ -79,7 +79,7 @@ class Level:
     task: BinaryTask
     C: float
     price: dict[int, float]
-    tol: float | None = None  # how far to solve here; None: as far as the user asks
+    tol: float | None = None  # the tolerance here; None: that of the user
 
     def box(self, sign: np.ndarray) -> np.ndarray:
         """The price of a unit of slack of each row, were its sign this."""
@@ -287,7 +287,7 @@ class StreamedSwitching:
         }
 
     def settle_share(self, asked: Any) -> PositiveShare:
-        """Settle what `positive_fraction` asks for, by the machine of the labeled rows."""
+        """Set the share of positives for `positive_fraction`, by the SVM of the labeled rows."""
         problem = self.problem
         found = self.rounds.solution
         weight = problem.labeled_rows().sum_over(weigh_classes, problem.labels.n_classes)[
@@ -337,7 +337,7 @@ class StreamedSwitching:
     def _switch_at(
         self, price: float, share: PositiveShare, tol: float = 0.0, guess: Guess | None = None
     ) -> Guess:
-        """Take turns between the machine and its guesses at one price until no guess changes."""
+        """Take turns between the SVM and its guesses at one price until no guess changes."""
         guess = self._guess(share) if guess is None else guess
         for _ in range(MOST_TURNS_PER_PRICE):
             found = self.rounds.solve_prices(self._prices_of(guess, price), tol=tol)
