@@ -17,6 +17,7 @@ from semisvm.columns.cells import CellError, Cells, Column, text_type
 from semisvm.columns.cells import typed_column as typed_cells
 from semisvm.columns.encoder import TableEncoder
 from semisvm.columns.kinds import Unused, decide, remark_on
+from semisvm.columns.table import read_table
 from semisvm.errors import DataError
 from semisvm.tables import rows_on_disk
 from semisvm.tables.classes import Classes, parse_costs, read_cost_matrix
@@ -571,6 +572,61 @@ def test_numbers_are_read_as_people_write_them_once_the_decimal_mark_is_said(
     column = decide("c", Cells(words), None, decimal)
     assert column == Column("c", "number", format=decimal)
     assert typed_column(column, words).tolist() == values
+
+
+@pytest.mark.parametrize(
+    ("cell", "decimal"),
+    [
+        ("379.40", ","),
+        ("0.813", ","),
+        ("1,234.56", ","),
+        ("1.23.456", ","),
+        ("379,40", "."),
+        ("0,813", "."),
+        ("1.234,56", "."),
+        ("12 34", "."),
+    ],
+)
+def test_marks_that_separate_no_thousands_make_no_number(cell, decimal):
+    column = Column("c", "number", decimal)
+    words = pd.Series(["7", cell], dtype="str")
+    mark = {",": "comma", ".": "point"}[decimal]
+    with pytest.raises(CellError, match=f"where a number with a decimal {mark} is") as refused:
+        typed_column(column, words)
+    assert refused.value.row == 1
+
+
+def test_plain_numbers_stay_what_they_are_beside_marked_ones():
+    rng = np.random.default_rng(0)
+    amounts = rng.gamma(2, 700, 200)
+    shares = np.column_stack([rng.random(200).round(places) for places in (1, 2, 3, 4, 8)])
+    european = [f"{x:,.2f} €".translate(str.maketrans(",.", ".,")) for x in amounts]
+    american = [f"€ {x:,.2f}" for x in amounts]
+    for decimal, marked in ((",", european), (".", american)):
+        frame = pd.DataFrame(shares.astype(str)).set_axis([*"abcde"], axis=1)
+        reading = read_table(frame.assign(amount=marked), decimal=decimal)
+        assert reading.columns.numbers.tolist() == np.c_[shares, amounts.round(2)].tolist()
+        assert reading.remarks == {}
+
+
+def test_numbers_with_the_other_mark_than_was_said_are_pointed_at():
+    for cells in (["1.234,56", "12,50", "7", "0,25", "3,5"], ["0,5 €", "12,50 €", "7 €"]):
+        words = Cells(pd.Series(cells * 9, dtype="str"))
+        column = decide("c", words, None, ".")
+        assert column == Column("c", "category")
+        assert remark_on(column, words, ".") == (
+            f"looks like numbers, but {cells[0]!r} is none where '.' ends the whole part: correct"
+            " `decimal`, or write all in the same way"
+        )
+    words = Cells(pd.Series(["0,5", "0,25", "12,5", "3,75"] * 9, dtype="str"))
+    with pytest.raises(ValueError, match=r"'0,5', and `decimal` is '\.': correct it, or write"):
+        decide("c", words, None, ".")
+    few = pd.Series(["1.234,56", "12,5"] * 20 + ["379.40"], dtype="str")
+    column = decide("c", Cells(few), None, ",")
+    assert remark_on(column, Cells(few), ",") == "'379.40' counts as an empty cell"
+    assert np.array_equal(
+        typed_column(column, few), [1234.56, 12.5] * 20 + [np.nan], equal_nan=True
+    )
 
 
 def test_what_looks_like_numbers_is_said_to_and_codes_do_not():

@@ -67,17 +67,30 @@ MISSING_SPELLINGS = frozenset(
 )
 CODE = r"0\d+$"  # a postal code or a key: amounts are not written with a leading zero
 DIGIT = re.compile(r"\d")
+WANTED_NUMBER = {
+    "": "finite number",
+    ",": "number with a decimal comma",
+    ".": "number with a decimal point",
+}
 DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 _BEFORE = (  # a currency; letters alone need a space, as codes have none
     r"(?:[^\W\d_]{0,3}[$€£¥₹]|[^\W\d_]{1,3}\s)"
 )
 _AFTER = r"(?:[%°$€£¥₹]|[^\W\d_]{1,3})"  # a currency or a unit
-# 1.234,5  1,234.5  1 234  1'234  12,34,567  0,5: not 10.0.0.1, and not 31.12.24
-_DIGITS = (
-    r"(?:\d{1,3}(?:[.,'’\s]\d{3})+(?:[.,]\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?"
-    r"|\d+(?:[.,]\d*)?)"
+
+
+def _grouped(thousands: str, decimal: str) -> str:
+    """Numbers whose thousands are separated: 1.234,5  1,234.5  1 234  1'234  12,34,567"""
+    return (
+        rf"(?:[1-9]\d{{0,2}}(?:[{thousands}'’\s]\d{{3}})+(?:[{decimal}]\d*)?"
+        r"|[1-9]\d?(?:,\d{2})+,\d{3}(?:\.\d*)?)"
+    )
+
+
+_LIKE_NUMBER = re.compile(  # not 10.0.0.1, and not 31.12.24
+    rf"\s*{_BEFORE}?\s*[-+]?\s*{_BEFORE}?\s*(?:{_grouped('.,', '.,')}|\d+(?:[.,]\d*)?)"
+    rf"\s*{_AFTER}?\s*"
 )
-_LIKE_NUMBER = re.compile(rf"\s*{_BEFORE}?\s*[-+]?\s*{_BEFORE}?\s*{_DIGITS}\s*{_AFTER}?\s*")
 MOST_AFFIXES = 3  # different currencies or units in a column of numbers
 SHARE_LIKE_NUMBERS = 0.95
 _WHOLE = r"^([-+]?\d+)\.0+$"  # a whole number as a float is written
@@ -216,7 +229,7 @@ def _numbers(column: Column, cells: Cells) -> np.ndarray:
     if is_wrong.any():
         place = is_wrong.to_numpy().argmax()
         is_large = cells.kind == NUMBERS or np.isfinite(numbers.iloc[place])
-        wanted = f"number up to {LARGEST_NUMBER:g}" if is_large else "finite number"
+        wanted = f"number up to {LARGEST_NUMBER:g}" if is_large else WANTED_NUMBER[column.format]
         raise cells.error(column, place, wanted)
     values[numbers.index] = numbers.mask(is_stray)
     return values
@@ -411,9 +424,16 @@ def _with_minus_first(words: pandas.Series) -> pandas.Series:
 
 
 def plain_numbers_of(words: pandas.Series, decimal: str) -> pandas.Series:
-    """Return numbers without separators, currency and unit: "NT$ 3,913" is "3913"."""
+    """Return numbers without separators, currency and unit: "NT$ 3,913" is "3913"; "" where a mark
+    separates no thousands, as in "0.51" with a decimal comma.
+    """
+    thousands = "." if decimal == "," else ","
     plain = _with_minus_first(words).str.replace(
         rf"^\s*{_BEFORE}?\s*([-+]?)\s*{_BEFORE}?\s*|\s*{_AFTER}?\s*$", r"\1", regex=True
     )
-    plain = plain.str.replace(rf"[{'.' if decimal == ',' else ','}'’\s]", "", regex=True)
+    separator = rf"[{thousands}'’\s]"
+    is_wrong = plain.str.contains(separator, regex=True).astype(bool) & ~plain.str.fullmatch(
+        rf"[-+]?{_grouped(thousands, decimal)}"
+    ).astype(bool)
+    plain = plain.mask(is_wrong, "").str.replace(separator, "", regex=True)
     return plain.str.replace(",", ".", regex=False) if decimal == "," else plain

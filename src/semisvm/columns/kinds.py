@@ -52,6 +52,7 @@ FEWEST_KEYS = 20  # rows, below which different numbers are no sign of an identi
 WORDS_LOOKED_AT = 1_000  # that decide whether a column looks like numbers or dates
 LIKE_NUMBERS = "looks like numbers"
 SAY_MARK = "set the decimal mark (`decimal`)"
+SAME_WAY = "write all in the same way"
 KEY = "is an identifier: a different whole number in every row"
 LONG_KEY = "is an identifier: whole numbers of more than 15 digits"
 
@@ -100,9 +101,9 @@ def decide(
             return Column(name, "text")
     if len(given) > 2 and given.is_unique:
         near = _nearly_numbers(cells)
-        marks = "" if near else _numbers_with_marks(cells)
+        marks, remedy = ("", "") if near else _numbers_with_marks(cells, decimal)
         hints = ["is different in every row", near, marks or _dates_in_two_styles(cells)]
-        return Unused(name, ", and ".join(filter(None, hints)), SAY_MARK if marks else "")
+        return Unused(name, ", and ".join(filter(None, hints)), remedy)
     return Column(name, "category")
 
 
@@ -123,15 +124,17 @@ def _number_or_date(
     """What a column of words is if they spell numbers or dates; None if they do not."""
     column: Column | Unused | None = None
     if wanted in (None, "number"):
-        column = _as_marked_number(name, cells, decimal) if decimal is not None else None
-        column = column or _as_number(name, cells, wanted)
+        marked = _as_marked_number(name, cells, decimal) if decimal is not None else None
+        column = marked
+        if marked is None or marked.strays:  # plain numbers may stand beside marked ones
+            column = _as_number(name, cells, wanted, decimal) or marked
     if column is None and wanted in (None, "date"):
         column = _as_date(name, cells)
     if column is None and wanted is not None:
-        sample = _sample(cells)
-        hint = f" ({SAY_MARK})" if wanted == "number" and looks_like_numbers(sample) else ""
+        _, remedy = _numbers_with_marks(cells, decimal) if wanted == "number" else ("", "")
+        hint = f" ({remedy})" if remedy else ""
         raise ValueError(
-            f"column {name!r} can't be read as {wanted}s, for example {sample[0]!r}{hint}"
+            f"column {name!r} can't be read as {wanted}s, for example {_sample(cells)[0]!r}{hint}"
         )
     return column
 
@@ -139,11 +142,10 @@ def _number_or_date(
 def _as_marked_number(name: str, cells: Cells, decimal: str) -> Column | None:
     if not looks_like_numbers(_sample(cells)):
         return None
-    numbers = cells.marked_numbers(decimal)
-    strays = cells.given[~np.isfinite(numbers)].unique()
-    return (
-        Column(name, "number", decimal, tuple(strays)) if len(strays) <= STRAY_SPELLINGS else None
-    )
+    strays = _strays(cells, decimal)
+    if len(strays) > STRAY_SPELLINGS or cells.given.isin(strays).mean() > STRAY_SHARE:
+        return None
+    return Column(name, "number", decimal, tuple(strays))
 
 
 def _is_infinite(word: str) -> bool:
@@ -154,7 +156,9 @@ def _is_infinite(word: str) -> bool:
         return False
 
 
-def _as_number(name: str, cells: Cells, wanted: Type | None) -> Column | Unused | None:
+def _as_number(
+    name: str, cells: Cells, wanted: Type | None, decimal: str | None
+) -> Column | Unused | None:
     if wanted is None and cells.given.str.match(CODE).any():
         return None
     strays = _strays(cells)
@@ -164,9 +168,12 @@ def _as_number(name: str, cells: Cells, wanted: Type | None) -> Column | Unused 
     if any(map(_is_infinite, strays[:STRAY_SPELLINGS])):
         raise ValueError(f"column {name!r} holds {strays[0]!r}, which is not a finite number")
     if cells.given.astype(object).str.fullmatch(DECIMAL_COMMA).all():
+        remedy = ": set `decimal` to ',' if it is a decimal comma, to '.' if it separates thousands"
+        if decimal is not None:
+            remedy = f", and `decimal` is {decimal!r}: correct it, or write all in the same way"
         raise ValueError(
-            f"column {name!r} holds numbers with a comma, for example {cells.given.iloc[0]!r}: set"
-            " `decimal` to ',' if it is a decimal comma, to '.' if it separates thousands"
+            f"column {name!r} holds numbers with a comma, for example"
+            f" {cells.given.iloc[0]!r}{remedy}"
         )
     are_words = len(strays) <= STRAY_SPELLINGS and not any(map(DIGIT.search, strays))
     n_strays = len(cells.given) - len(_finite_numbers(cells))
@@ -192,9 +199,10 @@ def _sample(cells: Cells) -> list[str]:
     return cells.given[:WORDS_LOOKED_AT].tolist()
 
 
-def _strays(cells: Cells) -> list[str]:
-    """The different words that are no finite numbers."""
-    return cells.given[~np.isfinite(cells.numbers)].unique().tolist()
+def _strays(cells: Cells, decimal: str | None = None) -> list[str]:
+    """The different words that are no finite numbers, plain ones or marked with a `decimal`."""
+    numbers = cells.numbers if decimal is None else cells.marked_numbers(decimal)
+    return cells.given[~np.isfinite(numbers)].unique().tolist()
 
 
 def _finite_numbers(cells: Cells) -> np.ndarray:
@@ -228,17 +236,18 @@ def no_measurement(name: str, numbers: np.ndarray) -> str:
 # ---- what a person should check ----
 
 
-def remark_on(column: Column, cells: Cells) -> str:
+def remark_on(column: Column, cells: Cells, decimal: str | None = None) -> str:
     """Say what a person should check about a column in use; "" where there is nothing."""
     if column.strays:
         return f"{', '.join(map(repr, column.strays))} counts as an empty cell"
     if column.type in ("category", "text") and cells.kind == TEXT:
         if near := _nearly_numbers(cells):
             return f"{near}: correct these cells, or empty them, if it is a measurement"
-        if marks := _numbers_with_marks(cells):
-            return f"{marks}: {SAY_MARK}"
+        marks, remedy = _numbers_with_marks(cells, decimal)
+        if marks:
+            return f"{marks}: {remedy}"
         if styles := _dates_in_two_styles(cells):
-            return f"{styles}: write all in the same way"
+            return f"{styles}: {SAME_WAY}"
         return ""
     if cells.kind == DATES or column.type == "date" or column.format:
         return ""
@@ -269,12 +278,18 @@ def _nearly_numbers(cells: Cells) -> str:
     return f"holds numbers except for {', '.join(map(repr, strays))}" if is_near else ""
 
 
-def _numbers_with_marks(cells: Cells) -> str:
-    """Say that words look like numbers with separators, a currency or a unit, or ""."""
+def _numbers_with_marks(cells: Cells, decimal: str | None) -> tuple[str, str]:
+    """Say that words look like numbers with separators, a currency or a unit, and what to do; ""
+    where they do not.
+    """
     sample = _sample(cells)
     if not looks_like_numbers(sample):
-        return ""
-    return f"{LIKE_NUMBERS}, for example {next(iter(_strays(cells)), sample[0])!r}"
+        return "", ""
+    example = next(iter(_strays(cells, decimal)), sample[0])
+    if decimal is None:
+        return f"{LIKE_NUMBERS}, for example {example!r}", SAY_MARK
+    why = f"{LIKE_NUMBERS}, but {example!r} is none where {decimal!r} ends the whole part"
+    return why, f"correct `decimal`, or {SAME_WAY}"
 
 
 def _dates_in_two_styles(cells: Cells) -> str:

@@ -171,7 +171,7 @@ def read_table(
             left_out.append(column)
             continue
         decided.append((column, typed_column(column, cells)))
-        if remark := remark_on(column, cells):
+        if remark := remark_on(column, cells, decimal):
             remarks[name] = remark
     if not decided:
         raise nothing_left(left_out, len(frame))
