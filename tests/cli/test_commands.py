@@ -16,6 +16,7 @@ from command_line import write_rows as write_table
 from semisvm import load
 from semisvm.cli.options import SHARE
 from semisvm.cli.screen import Screen
+from semisvm.tables.sentences import SEEN
 
 
 def test_info_with_warm_says_what_was_compiled(capsys, monkeypatch):
@@ -191,6 +192,17 @@ def test_stdout_holds_nothing_but_json(tmp_path, capsys):
         done = run_command(capsys, *words, "--json")
         assert done.code == 0, done.err
         json.loads(done.out)
+
+
+def test_figures_on_the_file_of_the_fit_are_warned_of_beside_json_as_well(tmp_path, capsys):
+    data = write_rows(tmp_path / "t.csv")
+    out = tmp_path / "m.skops"
+    assert run_command(capsys, "fit", data, "--target", "y", "--out", out).code == 0
+    other = write_rows(tmp_path / "other.csv")
+    for rows, is_seen in ((data, True), (other, False)):
+        for words in ((), ("--json",)):
+            done = run_command(capsys, "evaluate", out, rows, *words)
+            assert (SEEN in done.err) == is_seen
 
 
 def test_a_model_of_no_use_ends_with_its_own_code(tmp_path, capsys):

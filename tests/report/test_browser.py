@@ -172,7 +172,13 @@ def test_dark_is_dark_and_paper_is_white(show):
 
 
 @pytest.mark.parametrize(
-    "summary", [binary_summary(), multiclass_summary(["long " * 20, "x" * 200, "c"])]
+    "summary",
+    [
+        binary_summary(),
+        binary_summary(n_labeled=200_000),
+        multiclass_summary(["long " * 20, "x" * 200, "c"]),
+    ],
+    ids=["few rows", "many rows", "long names"],
 )
 def test_nothing_is_wider_than_a_phone(show, summary):
     data = replace(summary.data, features=(FeatureSummary("f" * 300, "number"),))

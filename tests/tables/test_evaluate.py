@@ -6,11 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from semisvm import SelfTrainingSVC
 from semisvm.decision.audit import judge
-from semisvm.tables.evaluate import SEEN, evaluate_file, summary_on
+from semisvm.report import render_page
+from semisvm.tables.evaluate import evaluate_file, summarize_estimator, summary_on
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 from semisvm.tables.read_training import read_training
+from semisvm.tables.sentences import SEEN, first_screen
 
 
 def write_three(path, n_rows, seed, share_labeled):
@@ -55,6 +58,53 @@ def test_figures_on_the_file_of_the_fit_are_said_to_be_too_good(three):
     assert not evaluate_file(model, path).was_seen
     assert evaluate_file(model, path.with_name("fit.csv")).was_seen
     assert summary_on(model, path.with_name("fit.csv")).notes[0].startswith(SEEN)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    """A model of 120 labels, with a target that its labels show, and 2,000 other rows."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 2_300)
+    X = rng.normal(size=(2_300, 2)) + 1.5 * codes[:, None]
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(y=np.array(["ham", "spam"])[codes])
+    folder = tmp_path_factory.mktemp("two")
+    labels = frame["y"].where(frame.index < 120, "")
+    frame.assign(y=labels)[:300].to_csv(folder / "fit.csv", index=False)
+    frame[300:].to_csv(folder / "held-out.csv", index=False)
+    training = read_training([folder / "fit.csv"], "y", positive="spam")
+    return fit_model(training, Settings(min_precision=0.8), method="laplacian"), folder
+
+
+def test_of_other_rows_the_answer_says_what_these_show_and_nothing_of_the_fit(two):
+    model, folder = two
+    of_fit = " ".join(first_screen(model.summary).lines)
+    assert "On new rows: met with a chance of" in of_fit
+    held_out = summary_on(model, folder / "held-out.csv")
+    point = held_out.operating_points["spam"]
+    assert point.counts.rows == 2_000
+    for said in (" ".join(first_screen(held_out).lines), render_page(held_out)):
+        assert f"On your labels: met ({point.precision.value:.0%} of what it accepts" in said
+        assert "On new rows" not in said
+        assert "chosen on the same rows" not in said
+
+
+def test_labels_of_given_rows_are_not_called_unseen_nor_all_that_the_model_learned_from(two):
+    _, folder = two
+    X, y = (pd.read_csv(folder / "fit.csv")[names] for names in (["a", "b"], "y"))
+    model = SelfTrainingSVC(unlabeled=None).fit(X, y)
+    seen = summarize_estimator(model, X[:120], y[:120])
+    assert seen.operating_points["spam"].counts.rows == 120
+    said = " ".join(first_screen(seen).lines)
+    assert "On the given labels: " in said
+    assert "had not seen" not in said
+    assert "learned from the labels alone" not in said
+
+
+def test_the_answer_on_the_file_of_the_fit_warns(two):
+    model, folder = two
+    for path, is_seen in ((folder / "fit.csv", True), (folder / "held-out.csv", False)):
+        said = first_screen(summary_on(model, path)).lines
+        assert any(SEEN in line for line in said) == is_seen
 
 
 def test_nothing_is_measured_on_rows_that_were_not_drawn_at_random(three, tmp_path):

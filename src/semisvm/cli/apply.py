@@ -156,10 +156,13 @@ def evaluate_command(model: Path, data: Path, unlabeled: str | None, screen: Scr
     from semisvm.plain import to_plain
     from semisvm.tables.evaluate import evaluate_file
     from semisvm.tables.files import load_table_model
+    from semisvm.tables.sentences import SEEN
 
     with screen.working():
         loaded = load_table_model(model)
         evaluation = evaluate_file(loaded, data, unlabeled=unlabeled, tell=screen.tell)
+    if evaluation.was_seen:
+        screen.warn(SEEN)
     screen.show(to_plain(evaluation))
     if not screen.as_json:
         show_evaluation(screen.console, evaluation)

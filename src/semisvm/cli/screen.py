@@ -212,7 +212,7 @@ def show_evaluation(console: Console, evaluation: Evaluation) -> None:
     """Print what the model gives on labels it has not seen."""
     from rich.markup import escape
 
-    from semisvm.tables.evaluate import SEEN, say_as_negative
+    from semisvm.tables.evaluate import say_as_negative
     from semisvm.tables.sentences import with_interval
 
     unlabeled = ""
@@ -222,8 +222,6 @@ def show_evaluation(console: Console, evaluation: Evaluation) -> None:
     console.print(f"{rows}{unlabeled}. Accuracy {evaluation.accuracy:.3f}.")
     for line in say_as_negative(evaluation.classes, evaluation.as_negative):
         console.print(escape(line))
-    if evaluation.was_seen:
-        console.print(SEEN)
     if evaluation.not_at_random:
         console.print(
             f"Not drawn at random: {counted(evaluation.not_at_random, 'labeled row')}. Nothing is"

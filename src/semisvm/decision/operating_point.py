@@ -86,8 +86,8 @@ class Evidence(StrEnum):
 
 _CAUTION = {
     Evidence.EMPIRICAL: (
-        "{:.0%} intervals, exact for a threshold fixed beforehand; this one was chosen on the same"
-        " rows."
+        "{:.0%} intervals, exact for a threshold fixed beforehand; one that was chosen on these"
+        " rows looks better than it is."
     ),
     Evidence.CROSS_FITTED: (
         "{:.0%} intervals on out-of-fold scores, exact for a threshold fixed beforehand."

@@ -21,6 +21,7 @@ from semisvm.tables.classes import Classes, label_texts
 from semisvm.tables.methods import Tell, lead_per_class, say_nothing, say_weights, score_rows
 from semisvm.tables.model import Model, read_codes
 from semisvm.tables.operating import predict_codes, scores_per_class
+from semisvm.tables.sentences import SEEN
 from semisvm.tables.summary import (
     FitSummary,
     MethodSummary,
@@ -31,10 +32,6 @@ from semisvm.tables.summary import (
 )
 from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways
 
-SEEN = (
-    "The model seems to have been fitted to this file: these figures are too optimistic. Evaluate"
-    " on other rows."
-)
 MEASURED_ON_GIVEN_ROWS = (
     "Measured on the given rows. On the rows that it was fitted to, every model looks good."
 )
@@ -224,7 +221,7 @@ def summary_on(
     except NoLabelsError as error:
         notes = (*notes, f"The operating point is that of the fit, not of {name}: {error}")
     else:
-        summary = replace(summary, operating_points=seen.points, scores=seen.samples)
+        summary = replace(summary, operating_points=seen.points, scores=seen.samples, chances={})
         others = ""
         if seen.not_at_random:
             others = f" (not on {seen.not_at_random:,} more that were not drawn at random)"

@@ -372,6 +372,10 @@ NO_CERTIFICATE = (
     "A promise ({}) is out of reach for this model: improve it first. Label the rows that semisvm"
     " suggest lists, and fit again."
 )
+SEEN = (
+    "The model seems to have been fitted to this file: these figures are too optimistic. Evaluate"
+    " on other rows."
+)
 REFUSED = (
     "No certificate is given, because the labeled rows do not look like a random sample. If you"
     " know that they are one, set `trust_labels`."
@@ -457,7 +461,7 @@ def first_screen(
             _found(point, name),
             _sure(summary, name, point),
             _accepted(summary, name),
-            _unlabeled(summary, name),
+            _unlabeled(summary, name, point),
         ]
         next_step = _next(status, model, data, summary)
     if summary.positives_only is None and (point is not None or len(summary.classes) > 2):
@@ -541,7 +545,8 @@ def _found(point: OperatingPoint, name: str) -> str:
     if target.min_recall is not None:
         asked.append(f"it finds at least {percent(target.min_recall)} of all {name}")
     if not asked:
-        return f"On held-out labels: {given}."
+        rows = "the given labels" if point.level == Evidence.EMPIRICAL else "held-out labels"
+        return f"On {rows}: {given}."
     met = "met" if point.reached else "NOT MET"
     return f"Target: {' and '.join(asked)}. On your labels: {met} ({given})."
 
@@ -555,7 +560,8 @@ def _sure(summary: FitSummary, name: str, point: OperatingPoint) -> str:
             limits = ""
         confidence = f"{percent(point.confidence)} confidence"
         return f"This is a promise: it holds for {about} with {confidence}.{limits}"
-    if not point.target.is_constrained or not point.reached:
+    is_of_fit = point.level != Evidence.EMPIRICAL
+    if not (point.target.is_constrained and point.reached and is_of_fit):
         return ""
     chance = summary.chances.get(name)
     if chance is None:
@@ -589,10 +595,11 @@ def _accepted(summary: FitSummary, name: str) -> str:
     return line
 
 
-def _unlabeled(summary: FitSummary, name: str) -> str:
+def _unlabeled(summary: FitSummary, name: str, point: OperatingPoint) -> str:
     """Say what the unlabeled rows contributed."""
     if not summary.data.unlabeled:
-        return "Every row has a label, so there were no unlabeled rows to learn from."
+        is_of_fit = point.level != Evidence.EMPIRICAL
+        return "Every row has a label, so there were no unlabeled rows to learn from." if is_of_fit else ""
     method = summary.method.name
     audit = summary.audits.get(name, {})
     if method != "supervised" and not audit:
@@ -616,6 +623,7 @@ def _checks(summary: FitSummary, remarks: str) -> str:
             said.append("No certificate is given. If they are one, set `trust_labels`.")
         elif INSISTED in summary.notes:
             said.append("The certificate is only valid if they are one.")
+    said += [SEEN for note in summary.notes if note.startswith(SEEN)]
     said += [note for note in summary.notes if note.startswith(GIVES_AWAY.partition("{")[0])][:1]
     doubtful = [feature.name for feature in summary.data.features if feature.remark]
     doubtful += [name for name, why in summary.data.left_out.items() if LIKE_NUMBERS in why]
