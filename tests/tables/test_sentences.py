@@ -11,7 +11,7 @@ from rich.console import Console
 
 from semisvm.cli.commands import commands
 from semisvm.cli.screen import WIDE, Screen, show_first
-from semisvm.decision import Target, measure
+from semisvm.decision import Target, certify, measure
 from semisvm.report import render_page
 from semisvm.tables.sentences import first_screen
 from semisvm.tables.summary import (
@@ -115,6 +115,26 @@ def test_no_sentence_is_broken_in_a_pipe(capsys):
     sentences = first_screen(summary).lines[:-1]
     assert max(map(len, sentences)) > WIDE
     assert len(capsys.readouterr().out.splitlines()) == len(sentences) + 1
+
+
+def test_a_target_that_labels_show_and_do_not_prove_is_not_called_missed():
+    scores, sign = draw(40, share=0.25, gap=6.0, shift=3.0)
+    point = certify(scores, sign, Target(min_precision=0.9))
+    assert point.precision.value == 1
+    assert not point.reached
+    summary = make_summary(scores, sign, operating_points={"spam": point})
+    said = " ".join(first_screen(summary).lines)
+    assert "On your labels: NOT PROVED (100% of what it accepts is spam" in said
+    classes = ("ham", "spam", "other")
+    of_three = replace(summary, classes=classes, positive=None)
+    said = " ".join(first_screen(of_three).lines)
+    assert "On your labels, the target is NOT PROVED for the class 'spam'." in said
+
+
+def test_unlabeled_rows_that_the_supervised_method_never_saw_are_not_called_needless():
+    supervised = MethodSummary("supervised", "", "It was asked for.")
+    said = first_screen(make_summary(*draw(), method=supervised)).lines
+    assert "It learned from the labels alone." in said
 
 
 def test_a_chance_is_told_in_tens():

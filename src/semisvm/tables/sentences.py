@@ -547,8 +547,13 @@ def _found(point: OperatingPoint, name: str) -> str:
     if not asked:
         rows = "the given labels" if point.level == Evidence.EMPIRICAL else "held-out labels"
         return f"On {rows}: {given}."
-    met = "met" if point.reached else "NOT MET"
+    met = "met" if point.reached else _not_met(point)
     return f"Target: {' and '.join(asked)}. On your labels: {met} ({given})."
+
+
+def _not_met(point: OperatingPoint) -> str:
+    """Say that a target is not reached; one that was to be certified may be met all the same."""
+    return "NOT PROVED" if point.level.is_promise else "NOT MET"
 
 
 def _sure(summary: FitSummary, name: str, point: OperatingPoint) -> str:
@@ -599,10 +604,13 @@ def _unlabeled(summary: FitSummary, name: str, point: OperatingPoint) -> str:
     """Say what the unlabeled rows contributed."""
     if not summary.data.unlabeled:
         is_of_fit = point.level != Evidence.EMPIRICAL
-        return "Every row has a label, so there were no unlabeled rows to learn from." if is_of_fit else ""
+        said = "Every row has a label, so there were no unlabeled rows to learn from."
+        return said if is_of_fit else ""
     method = summary.method.name
+    if method == "supervised":
+        return "It learned from the labels alone."
     audit = summary.audits.get(name, {})
-    if method != "supervised" and not audit:
+    if not audit:
         return ""
     if not changed_by_unlabeled(audit):
         return "The unlabeled rows were not needed."
@@ -669,7 +677,7 @@ def _several_classes(summary: FitSummary, missed: list[str]) -> list[str]:
     if any(point.target.is_constrained for point in points.values()):
         met = "met for every class"
         if missed:
-            met = f"NOT MET for {_listed(missed, 'class', 'classes')}"
+            met = f"{_not_met(points[missed[0]])} for {_listed(missed, 'class', 'classes')}"
         lines.append(f"On your labels, the target is {met}.")
     return lines
 
