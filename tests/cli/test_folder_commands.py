@@ -21,6 +21,7 @@ from cluster_tasks import bytes_of_rows, load_libraries, start_cluster
 from command_line import run_command
 from folder_tables import mixed_table, write_parts
 from semisvm.primal.dask_rows import DaskRows
+from semisvm.tables import predict
 from semisvm.tables.fit import fit_model
 from semisvm.tables.fit_folder import read_folder
 from semisvm.tables.methods import Settings
@@ -221,6 +222,51 @@ def test_predictions_of_a_folder_are_resumed_or_refused(table, tmp_path, capsys)
     assert pd.read_csv(tmp_path / "one.csv")["label"].tolist() == parts["label"].tolist()
     done = run_command(capsys, *one, "--workers", "2")
     assert (done.code, "names one file" in done.err) == (2, True)
+
+
+def test_resuming_a_run_that_replaces_files_leaves_none_of_the_files_before(
+    table, tmp_path, capsys, monkeypatch
+):
+    frame, _, folder = table
+    out = tmp_path / "labels"
+    for name, C in (("first", "0.3"), ("second", "0.01")):
+        fit(capsys, folder, tmp_path / name, "--method", "supervised", "--C", C)
+    assert run_command(capsys, "predict", tmp_path / "first", folder, "--out", out).code == 0
+    command = ["predict", tmp_path / "second", folder, "--out", out]
+    written = []
+
+    def predict_two(file, *rest):
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        written.append(file.stem)
+        return predict_one(file, *rest)
+
+    predict_one = predict._predict_one
+    monkeypatch.setattr(predict, "_predict_one", predict_two)
+    assert run_command(capsys, *command, "--force").code == 130
+    monkeypatch.undo()
+    before = {name: (out / f"{name}.parquet").stat().st_mtime_ns for name in written}
+    done = run_command(capsys, *command, "--resume")
+    assert done.out.startswith("1,200 rows")
+    assert before == {name: (out / f"{name}.parquet").stat().st_mtime_ns for name in written}
+    found = pd.concat([pd.read_parquet(path) for path in sorted(out.glob("*.parquet"))])
+    scores = semisvm.load(tmp_path / "second").decision_function(frame)
+    assert_array_equal(found["score"], scores.astype(np.float32))
+    assert "already" in run_command(capsys, *command, "--resume").out
+
+
+def test_a_run_that_can_not_be_resumed_says_what_differs(table, tmp_path, capsys):
+    _, _, folder = table
+    out = tmp_path / "labels"
+    fit(capsys, folder, tmp_path / "m.skops", "--method", "supervised", "--C", "0.3")
+    command = ["predict", tmp_path / "m.skops", folder, "--out", out]
+    assert run_command(capsys, *command).code == 0
+    for words in ((), ("--force",)):
+        done = run_command(capsys, *command, "--resume", "--keep", "age", *words)
+        assert done.code == 2
+        assert "its predictions are with other columns to keep (--keep). " in done.err
+        assert "Write to another folder, or set --force in place of --resume to rep" in done.err
+    assert run_command(capsys, *command, "--keep", "age", "--force").code == 0
 
 
 def test_a_file_that_can_not_be_predicted_is_named_and_not_written(table, tmp_path, capsys):

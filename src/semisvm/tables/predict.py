@@ -43,6 +43,11 @@ if TYPE_CHECKING:
 
 LARGEST_SCORE = float(np.finfo(np.float32).max)
 FOLDER_NOTE = "_semisvm.json"
+DIFFERENCES = {  # by what the note of a folder tells, why a run can't be resumed
+    "model": "of another model",
+    "keep": "with other columns to keep (`keep`)",
+    "files": "of other files, or of files that have changed since",
+}
 PREDICTED = ("label", "score", "above", "probability")
 
 
@@ -149,21 +154,30 @@ def predict_folder(
     began = time.perf_counter()
     files = [file.resolve() for file in files_of(Path(folder))]
     target = _out_folder(Path(out), Path(folder), force=force, resume=resume)
-    known = {file.name: [file.stat().st_size, file.stat().st_mtime_ns] for file in files}
-    about = {"model": digest, "keep": list(keep), "files": known}
-    note = target / FOLDER_NOTE
-    if resume and note.exists() and json.loads(note.read_text(encoding="utf-8")) != about:
-        reason = (
-            "its predictions are of another model, of other files, or of files that have changed"
-            " since"
-        )
-        raise fault(target, reason, "Write to another folder, or set `force` to replace them")
-    with whole_file(note, force=True) as unfinished:
-        unfinished.write_text(json.dumps(about), encoding="utf-8")
     names = {file: f"{file.stem}.parquet" for file in files}
     if len(set(names.values())) < len(files):
         names = {file: f"{file.name}.parquet" for file in files}
-    left = [file for file in files if not (resume and (target / names[file]).exists())]
+    there = {name: _stamp(target / name) for name in names.values() if (target / name).exists()}
+    about: dict[str, Any] = {
+        "model": digest,
+        "keep": list(keep),
+        "files": {file.name: _stamp(file) for file in files},
+    }
+    note = target / FOLDER_NOTE
+    replaced = {} if resume else there  # files of earlier runs, until they are written again
+    if resume and note.exists():
+        before = json.loads(note.read_text(encoding="utf-8"))
+        replaced = before.pop("replaced", {})
+        if differences := [
+            words for key, words in DIFFERENCES.items() if before[key] != about[key]
+        ]:
+            reason = f"its predictions are {' and '.join(differences)}"
+            remedy = "Write to another folder, or set `force` in place of `resume` to replace them"
+            raise fault(target, reason, remedy)
+    with whole_file(note, force=True) as unfinished:
+        unfinished.write_text(json.dumps(about | {"replaced": replaced}), encoding="utf-8")
+    done = {name for name, stamp in there.items() if resume and replaced.get(name) != stamp}
+    left = [file for file in files if names[file] not in done]
     predicted = Predicted(0, dict.fromkeys(model.classes.names, 0), 0, 0.0)
     if left:
         outputs = {str(file): str(target / names[file]) for file in left}
@@ -171,6 +185,12 @@ def predict_folder(
             _predict_one, left, model, outputs, tuple(keep), tell=tell, what="Predicting"
         )
     return replace(predicted, seconds=time.perf_counter() - began)
+
+
+def _stamp(file: Path) -> list[int]:
+    """Return what changes when a file is written again."""
+    about = file.stat()
+    return [about.st_size, about.st_mtime_ns]
 
 
 def _predict_one(
