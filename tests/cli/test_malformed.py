@@ -82,6 +82,8 @@ BAD_TRAINING = [
     ("t.csv", relabel("-1", "0", "1"), FIT, "holds -1 besides 0 and 1, .*Set --unlabeled to '-1'"),
     ("t.csv", relabel(*(f"0.{i}7" for i in range(40))), FIT, "different values on 40 labeled rows.*few classes"),
     ("t.csv", "a,b,y\n" + ",,big\n,,small\n" * 9, FIT, "no column is left to learn from in 18 samples: column 'a' holds no value"),
+    ("t.csv", "a,y\n" + "7,big\n7,small\n" * 9, FIT, "column 'a' holds '7' in every row. Add columns that tell rows apart."),
+    ("t.csv", "y\n" + "big\nsmall\n" * 9, FIT, "no column is left to learn from in 18 samples. Add columns"),
     ("t.csv", "a,b,y\n" + "NaN,NA,big\nnull,nan,small\n" * 9, FIT, "no column is left to learn from"),
     ("t.csv", "a,y\n" + "1e999,big\n2,small\n" * 9, FIT, "'a' holds '1e999', which is not a finite number.*--drop"),
     ("t.csv", "a;y\n" + "1,5;big\n2,25;small\n" * 9, FIT, "numbers with a comma, for example '1,5'"),

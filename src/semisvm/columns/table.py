@@ -211,10 +211,15 @@ def with_finite_squares(table: Columns) -> Columns:
     return table
 
 
-def nothing_left(left_out: Sequence[Unused], n_rows: int) -> ValueError:
+class NothingLeftError(ValueError):
+    """A table without a column that may be of use."""
+
+
+def nothing_left(left_out: Sequence[Unused], n_rows: int) -> NothingLeftError:
     """The error about a table without a column that may be of use."""
     reasons = "; ".join(f"column {one.name!r} {one.why}" for one in left_out[:MOST_NAMED])
-    return ValueError(f"no column is left to learn from in {counted(n_rows, 'sample')}: {reasons}")
+    message = f"no column is left to learn from in {counted(n_rows, 'sample')}"
+    return NothingLeftError(f"{message}: {reasons}" if reasons else message)
 
 
 # ---- what users give ----

@@ -20,7 +20,7 @@ import numpy as np
 
 from semisvm.columns.cells import TRUTH_WORDS, CellError, Type, text_type
 from semisvm.columns.kinds import parse_types
-from semisvm.columns.table import Columns, read_table
+from semisvm.columns.table import Columns, NothingLeftError, read_table
 from semisvm.errors import DataError, counted, fault
 from semisvm.tables.classes import label_texts, settle_classes, unmark
 from semisvm.tables.folders import join_frames
@@ -208,6 +208,8 @@ def settle_features(
         reading = read_table(frame, types, decimal)
     except CellError as error:
         raise fault(path, f"row {error.row + 1}: {error.reason}", error.remedy) from None
+    except NothingLeftError as error:
+        raise fault(path, str(error), "Add columns that tell rows apart") from None
     except ValueError as error:
         remedy = "Correct the column, leave it out (`drop`), or set its type to category (`types`)"
         raise fault(path, str(error), remedy) from None
