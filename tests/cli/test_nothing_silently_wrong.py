@@ -192,7 +192,14 @@ def test_a_column_of_numbers_without_squares_is_refused_by_name_and_row(tmp_path
     data = write(tmp_path, "t.csv", "a,b,y\n1,2,x\n2,1e300,z\n1.5,2,\n2.2,1,x\n3,1.7,z\n")
     done = run_command(capsys, "fit", data, "--target", "y", "--out", tmp_path / "m.skops")
     assert done.code == 2
-    assert "row 2: column 'b' holds '1e300' where a number up to 1e+150" in done.err
+    said = "column 'b' holds '1e300' where a number up to 1e+150"
+    assert f"t.csv, line 3: {said}" in done.err
+    first = write(tmp_path, "first.csv", "a,b,y\n,,\n1,2,x\n3,2,z\n2,2,\n")
+    more = write(tmp_path, "more.csv", "b,a\n2,2\n\n2,2\n1e300,7\n")
+    fit = ["fit", first, "--target", "y", "--out", tmp_path / "m.skops"]
+    assert f"t.csv, line 3: {said}" in run_command(capsys, *fit, data).err
+    done = run_command(capsys, *fit, "--unlabeled-data", more)
+    assert f"more.csv, line 5: {said}" in done.err
 
 
 def test_a_comparison_for_a_certificate_keeps_the_supervised_method_and_names_the_others_that_give_none(

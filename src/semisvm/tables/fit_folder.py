@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.errors import DataError, RowsLostError, counted
+from semisvm.columns.cells import CellError
+from semisvm.errors import DataError, RowsLostError, counted, fault
 from semisvm.estimators import Method
 from semisvm.tables.classes import settle_classes
 from semisvm.tables.fit import AUTO, Stages
@@ -209,7 +210,10 @@ def read_folder(
     features = [name for name in names if name != ways]
     # a column called "drawn" that says something else is a feature, and needed in every file
     kinds_of_columns(readers, features)
-    rows, about = settle_features(path, frame[features], asked_types, decimal, drop)
+    try:
+        rows, about = settle_features(path, frame[features], asked_types, decimal, drop)
+    except CellError as error:
+        raise fault(path, f"row {error.row + 1}: {error.reason}", error.remedy) from None
     if survey.n_without_target:
         about["notes"].append(
             f"The rows of {counted(survey.n_without_target, 'file')} without a column {target!r}"

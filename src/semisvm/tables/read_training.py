@@ -104,7 +104,14 @@ def read_training(
     at_random = at_random[~is_left_out]
     notes += say_chosen(codes, at_random)
     features = features[~is_left_out].reset_index(drop=True)
-    rows, about = settle_features(first.path, features, wanted, decimal, drop)
+    try:
+        rows, about = settle_features(first.path, features, wanted, decimal, drop)
+    except CellError as error:
+        place = int(np.flatnonzero(~is_left_out)[error.row])
+        ends = np.cumsum([len(part) for part in frames])
+        at = int(np.searchsorted(ends, place, side="right"))
+        row = place - int(ends[at]) + len(frames[at])
+        raise [*files, *more][at].fault_at(row, error.reason, error.remedy) from None
     return Training(
         name=printable_name(first.path),
         target=target,
@@ -203,11 +210,13 @@ def printable_name(path: Path) -> str:
 def settle_features(
     path: Path, frame: Any, types: Mapping[str, Type], decimal: str | None, drop: Collection[str]
 ) -> tuple[Columns, dict[str, Any]]:
-    """Return the columns in use, and what a `Training` says of them and of the others."""
+    """Return the columns in use, and what a `Training` says of them and of the others; CellError
+    where a cell is too large.
+    """
     try:
         reading = read_table(frame, types, decimal)
-    except CellError as error:
-        raise fault(path, f"row {error.row + 1}: {error.reason}", error.remedy) from None
+    except CellError:
+        raise
     except NothingLeftError as error:
         raise fault(path, str(error), "Add columns that tell rows apart") from None
     except ValueError as error:
