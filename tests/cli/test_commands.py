@@ -9,6 +9,7 @@ import sys
 
 import click
 import numpy as np
+import pandas as pd
 import pytest
 
 from command_line import run_command
@@ -203,6 +204,27 @@ def test_figures_on_the_file_of_the_fit_are_warned_of_beside_json_as_well(tmp_pa
         for words in ((), ("--json",)):
             done = run_command(capsys, "evaluate", out, rows, *words)
             assert (SEEN in done.err) == is_seen
+
+
+def test_a_report_on_data_says_which_rows_it_measures(tmp_path, capsys):
+    data = write_rows(tmp_path / "t.csv")
+    out = tmp_path / "m.skops"
+    assert run_command(capsys, "fit", data, "--target", "y", "--out", out).code == 0
+    bare = tmp_path / "bare.csv"
+    pd.read_csv(data).drop(columns="y").to_csv(bare, index=False)
+    other = write_rows(tmp_path / "other.csv")
+    for rows, said in (
+        (bare, "The operating point is that of the fit, not of bare.csv: "),
+        (other, "The operating point and the scores are measured on the "),
+        (data, SEEN),
+    ):
+        command = ["report", out, rows, "--out", tmp_path / "r.html", "--force"]
+        assert said in run_command(capsys, *command).out
+        done = run_command(capsys, *command, "--json")
+        assert said in done.err
+        assert json.loads(done.out) == {"report": str(tmp_path / "r.html")}
+    words = ["report", out, "--out", tmp_path / "r.html", "--force"]
+    assert run_command(capsys, *words).out == f"Report: {tmp_path / 'r.html'}\n"
 
 
 def test_a_model_of_no_use_ends_with_its_own_code(tmp_path, capsys):

@@ -247,7 +247,7 @@ def report_command(
     """
     from semisvm.disk import check_can_write
     from semisvm.report import write_page
-    from semisvm.tables.evaluate import summary_on
+    from semisvm.tables.evaluate import ABOUT_THE_FIT, summary_on
     from semisvm.tables.files import load_table_model
 
     loaded = load_table_model(model)
@@ -258,4 +258,7 @@ def report_command(
     with screen.working():
         summary = summary_on(loaded, data, unlabeled=unlabeled, tell=screen.tell)
         write_page(summary, out, force=force, model=model.name, reword=shared.with_flags)
+    for note in summary.notes:
+        if note not in loaded.summary.notes and not note.startswith(ABOUT_THE_FIT):
+            screen.say(shared.with_flags(note))
     screen.show({"report": str(out)}, f"Report: {out}")

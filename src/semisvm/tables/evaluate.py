@@ -32,6 +32,7 @@ from semisvm.tables.summary import (
 )
 from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways
 
+ABOUT_THE_FIT = "About the fit: "
 MEASURED_ON_GIVEN_ROWS = (
     "Measured on the given rows. On the rows that it was fitted to, every model looks good."
 )
@@ -231,7 +232,7 @@ def summary_on(
             " the model card are those of the fit."
         )
         said = say_as_negative(seen.classes, seen.as_negative)
-        notes = (measured, *said, *(f"About the fit: {note}" for note in notes))
+        notes = (measured, *said, *(f"{ABOUT_THE_FIT}{note}" for note in notes))
     title = f"{model.target} in {name}, by a model of {summary.data.name}"
     return replace(summary, title=title, created=now(), notes=notes)
 
