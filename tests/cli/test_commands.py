@@ -295,6 +295,19 @@ def test_progress_is_shown_after_a_second(monkeypatch, capsys):
     assert capsys.readouterr().err == "Tuning (14 s)\n"
 
 
+def test_an_error_in_rows_from_stdin_names_no_temporary_file(tmp_path, capsys, monkeypatch):
+    data = write_rows(tmp_path / "t.csv")
+    out = tmp_path / "m.skops"
+    fit = ("fit", data, "--target", "y", "--method", "supervised", "--out", out)
+    assert run_command(capsys, *fit).code == 0
+    header, first, *_ = data.read_text().splitlines()
+    text = f"{header}\n{first}\nbad,{first.partition(',')[2]}\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    done = run_command(capsys, "predict", out, "-", "--out", tmp_path / "p.csv")
+    assert done.code == 2
+    assert done.err.startswith(f"Error: standard input, line 3: column {header.split(',')[0]!r} ")
+
+
 def test_predict_reads_rows_from_stdin(tmp_path, capsys, monkeypatch):
     data = write_rows(tmp_path / "t.csv")
     out = tmp_path / "m.skops"

@@ -71,15 +71,21 @@ def piped(data: Path, out: Path) -> Iterator[tuple[Path, Path]]:
     import sys
     import tempfile
 
+    from semisvm.errors import DataError
+
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, "stdin.csv") if str(data) == "-" else data
+        copied = Path(folder, "stdin.csv")
+        source = copied if str(data) == "-" else data
         target = Path(folder, "stdout.csv") if str(out) == "-" else out
         if source != data:
             if sys.stdin is None:
                 raise click.UsageError("- reads standard input, which is closed: name a file.")
             with open(source, "wb") as copy:
                 shutil.copyfileobj(sys.stdin.buffer, copy)
-        yield source, target
+        try:
+            yield source, target
+        except DataError as error:
+            raise DataError(str(error).replace(str(copied), "standard input")) from error
         if target != out:
             with open(target, "rb") as complete:
                 shutil.copyfileobj(complete, sys.stdout.buffer)
