@@ -629,6 +629,22 @@ def test_numbers_with_the_other_mark_than_was_said_are_pointed_at():
     )
 
 
+def test_units_that_differ_are_pointed_at_as_numbers_are_read_without_them():
+    for cells, said in (
+        (["5.5 kg", "500 g", "7 kg", "7"], "for example '5.5 kg' and '500 g'"),
+        (["$ 5.50", "($ 1,500.00)", "€ 7.00"], "for example '$ 5.50' and '€ 7.00'"),
+        (["5.5 kg", "1,500 kg", "7"], ""),
+        (["5.50", "(1,500.00)", "−7.00", "7.00-"], ""),
+    ):
+        words = Cells(pd.Series(cells * 9, dtype="str"))
+        column = decide("c", words, None, ".")
+        assert (column.type, column.format) == ("number", ".")
+        told = f"holds numbers in different units, {said}, which are read without them"
+        assert remark_on(column, words, ".") == (
+            f"{told}: write all in the same unit" if said else ""
+        )
+
+
 def test_what_looks_like_numbers_is_said_to_and_codes_do_not():
     for cells in (
         ["NT$ 3,913", "NT$ 5", "NT$ 3,913"],

@@ -410,9 +410,14 @@ def looks_like_numbers(words: Sequence[str]) -> bool:
     return len(sample) > 0 and bool(
         sample.astype(object).str.fullmatch(_LIKE_NUMBER).mean() >= SHARE_LIKE_NUMBERS
         and has_mark.mean() >= 0.5
-        and sample.str.replace(r"[\d\s.,'’+-]", "", regex=True).nunique() <= MOST_AFFIXES
+        and units_of(sample).nunique() <= MOST_AFFIXES
         and not sample.str.match(CODE).any()
     )
+
+
+def units_of(words: pandas.Series) -> pandas.Series:
+    """Return what is beside the number in each word: a currency, a unit, or ""."""
+    return _with_minus_first(words).str.replace(r"[\d\s.,'’+-]", "", regex=True)
 
 
 def _with_minus_first(words: pandas.Series) -> pandas.Series:

@@ -40,6 +40,7 @@ from semisvm.columns.cells import (
     look_like_dates,
     looks_like_numbers,
     two_styles,
+    units_of,
 )
 
 STRAY_SHARE = 0.5  # at most this share of a column of numbers or dates may be other words,
@@ -249,8 +250,10 @@ def remark_on(column: Column, cells: Cells, decimal: str | None = None) -> str:
         if styles := _dates_in_two_styles(cells):
             return f"{styles}: {SAME_WAY}"
         return ""
-    if cells.kind == DATES or column.type == "date" or column.format:
+    if cells.kind == DATES or column.type == "date":
         return ""
+    if column.format:
+        return _different_units(cells)
     numbers = _finite_numbers(cells)
     if _are_rounded(numbers):
         remedy = (
@@ -290,6 +293,19 @@ def _numbers_with_marks(cells: Cells, decimal: str | None) -> tuple[str, str]:
         return f"{LIKE_NUMBERS}, for example {example!r}", SAY_MARK
     why = f"{LIKE_NUMBERS}, but {example!r} is none where {decimal!r} ends the whole part"
     return why, f"correct `decimal`, or {SAME_WAY}"
+
+
+def _different_units(cells: Cells) -> str:
+    """Say that numbers have different currencies or units, or ""."""
+    units = units_of(cells.given)
+    first = cells.given[(units != "") & ~units.duplicated()].tolist()
+    if len(first) < 2:
+        return ""
+    pair = f"for example {first[0]!r} and {first[1]!r}"
+    return (
+        f"holds numbers in different units, {pair}, which are read without them: write all in the"
+        " same unit"
+    )
 
 
 def _dates_in_two_styles(cells: Cells) -> str:
