@@ -70,6 +70,12 @@ def test_fit_points_at_the_column_and_predict_says_that_it_has_moved(loans, caps
     assert "Careful" not in alike.err
     as_json = run_command(capsys, "predict", loans / "m.skops", loans / "new.csv", *out, "--json")
     assert json.loads(as_json.out)["notes"][0].startswith("Careful: it accepts 0.0%")
+    folder = loans / "folder"
+    folder.mkdir()
+    for name in ("alike.csv", "new.csv"):
+        (folder / name).write_bytes((loans / name).read_bytes())
+    done = run_command(capsys, "predict", loans / "m.skops", folder, "--out", loans / "predicted")
+    assert "new.csv: Careful: it accepts 0.0% of 500 rows, and" in done.err
 
 
 def test_a_useful_column_is_not_one_that_decides(loans):

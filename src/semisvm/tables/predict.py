@@ -197,7 +197,8 @@ def _predict_one(
     file: Path, model: Model, outputs: dict[str, str], keep: tuple[str, ...]
 ) -> Predicted:
     """A task: one file. Whoever replaces files has been asked already."""
-    return predict_file(model, file, outputs[str(file)], keep=keep, force=True)
+    found = predict_file(model, file, outputs[str(file)], keep=keep, force=True)
+    return replace(found, notes=tuple(f"{file.name}: {note}" for note in found.notes))
 
 
 def _out_folder(out: Path, folder: Path, *, force: bool, resume: bool) -> Path:
