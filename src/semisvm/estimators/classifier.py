@@ -26,6 +26,7 @@ from semisvm.matrices import (
     is_sparse_matrix,
     stored_numbers,
     with_small_indices,
+    without_duplicates,
 )
 from semisvm.model_selection.scoring import LabelsAndScoresMixin
 from semisvm.primal.dask_rows import is_dask, map_lazily
@@ -71,13 +72,15 @@ def measured(estimator: Any, X: Any, **how: Any) -> tuple[Any, float | None]:
             if np.isfinite(largest := largest_magnitude(checked)):
                 return checked, largest
         try:
-            return validate_data(estimator, X, **how), None
+            checked = validate_data(estimator, X, **how)
         except (TypeError, ValueError):
             if words := columns_of_words(X):
                 raise not_numbers(
                     type(estimator).__name__, words, is_fit=how.get("reset", True)
                 ) from None
             raise
+    # Norms of sparse rows are sums over the stored numbers, here and in scikit-learn.
+    return (without_duplicates(checked) if is_sparse_matrix(checked) else checked), None
 
 
 def row_weights(sample_weight: Any, X: Any) -> np.ndarray:
