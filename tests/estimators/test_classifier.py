@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
 
+from oracles import as_dense, gap_by_definition
 from semisvm import (
     ClusterSVC,
     LabelMeanSVC,
@@ -19,6 +21,7 @@ from semisvm import (
     TransductiveSVC,
 )
 from semisvm.estimators import classifier
+from semisvm.estimators.problem import FEW_ROWS
 
 SVCS = (
     SupervisedSVC,
@@ -53,6 +56,30 @@ def test_float32_rows_whose_squares_overflow_are_learned_from_in_float64(method,
     wide = method().fit(extreme.astype(np.float64), y)
     assert np.isfinite(narrow.decision_function(extreme)).all()
     np.testing.assert_array_equal(narrow.predict(extreme), wide.predict(extreme))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize(
+    ("kernel", "place", "parameters"),
+    [
+        ("linear", 300.0, {}),
+        ("poly", 10.0, {"gamma": 0.5, "coef0": 1.0, "degree": 2}),
+        ("rbf", 1e4, {"gamma": 1.0}),  # groups of rows that are far apart for the kernel
+    ],
+)
+def test_the_gap_of_large_kernel_values_is_that_of_exact_ones(kernel, place, parameters, form):
+    rng = np.random.default_rng(0)
+    n = FEW_ROWS + 100
+    X = rng.normal(size=(n, 2))
+    y = (X[:, 0] + rng.normal(size=n) > 0).astype(int)
+    X += place * (1 if kernel != "rbf" else rng.integers(0, 2, (n, 2)))
+    model = SupervisedSVC(kernel=kernel, **parameters).fit(form(X), y)
+    sign = 2.0 * y - 1
+    beta = np.zeros(n)
+    beta[model.support_] = as_dense(model.dual_coef_)[0]
+    K = pairwise_kernels(X, metric=kernel, **parameters)
+    gap = gap_by_definition(K, -sign, np.minimum(sign, 0), np.maximum(sign, 0), beta)
+    assert model.gap_[0] == pytest.approx(gap, abs=1e-6)
 
 
 @pytest.mark.parametrize("method", [*SVCS, MixtureClassifier])

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.device import TensorRows
 from semisvm.errors import UndefinedError, not_numbers
-from semisvm.kernels.formula import Formula
+from semisvm.kernels.formula import DOT_FORMULAS, Formula, near_origin
 from semisvm.kernels.threads import for_each
 from semisvm.labels import Labels
 from semisvm.matrices import (
@@ -44,7 +44,9 @@ SAFE_IN_FLOAT32 = 1e12
 BYTES_PER_PART = 1 << 21  # that a thread reads or copies at a time
 MANY_NUMBERS = 1 << 22  # with fewer, NumPy is done before a compiled function is loaded
 CHECKS_OF_NUMBERS = {"ensure_all_finite", "skip_check_array"}  # parameters of `validate_data`
-SAFE_KERNEL_VALUE = 1e30  # in float32, with room for sums of several
+# Kernel values, and exponents of the rbf kernel, up to which float32 has enough digits: it rounds
+# this one to 6e-5, decision values are sums of many, and a margin is 1.
+SAFE_KERNEL_VALUE = 1e3
 
 
 def validated(estimator: Any, X: Any, **how: Any) -> Any:
@@ -241,18 +243,31 @@ def refuse_too_large(X: Any, names: Any = None) -> None:
 
 
 def needs_float64(formula: Formula, X: Any) -> bool:
-    """Whether kernel values of these rows may be too large for float32."""
-    if formula.name not in ("linear", "poly") or not X.shape[0]:
+    """Whether float32 would round kernel values of these rows, or their exponents, too much."""
+    if formula.name not in DOT_FORMULAS or not X.shape[0]:
         return False
-    if isinstance(X, TensorRows):
-        squares = (X.tensor.double() ** 2).sum(dim=1).max()
-    elif is_sparse_matrix(X):
-        squares = X.multiply(X).sum(axis=1).max()
-    else:
-        squares = np.einsum("ij,ij->i", X, X, dtype=np.float64).max()
     with np.errstate(over="ignore", invalid="ignore"):
-        largest = formula.diagonal(np.array([float(squares)]))[0]
-    return not largest <= SAFE_KERNEL_VALUE
+        # Of most rows the largest number says enough.
+        if _is_safe_in_float32(formula, X.shape[1] * np.square(largest_magnitude(X))):
+            return False
+        if isinstance(X, TensorRows):
+            rows = X.tensor.double()
+            rows = rows - rows.mean(dim=0) if formula.name == "rbf" else rows
+            squares = (rows**2).sum(dim=1)
+        elif is_sparse_matrix(X):
+            squares = X.multiply(X).sum(axis=1)
+        else:
+            rows = near_origin(X) if formula.name == "rbf" else X
+            squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+        return not _is_safe_in_float32(formula, np.float64(float(squares.max())))
+
+
+def _is_safe_in_float32(formula: Formula, square: np.float64) -> bool:
+    """Whether float32 has enough digits for rows whose squared norms are at most `square`."""
+    largest = square if formula.name == "linear" else formula.gamma * square
+    if formula.name == "poly":
+        largest = (largest + abs(formula.coef0)) ** formula.degree
+    return bool(largest <= SAFE_KERNEL_VALUE)
 
 
 def refuse_undefined(scores: np.ndarray, X: Any, names: Any = None) -> None:

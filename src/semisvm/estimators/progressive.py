@@ -99,6 +99,7 @@ class ProgressiveSVC(BaseSVC):
         The form of linear SVMs: "primal", for many rows, gives `coef_` and no support vectors.
     tol : float, default=1e-3
         Tolerance of the stopping criterion (`gap_`). Below 1e-5, kernels are computed in float64.
+        With more than 1,000 rows and a C of 1,000 or more, this may be needed for an accurate gap.
     max_iter : int, default=None
         Maximum number of solver steps for each binary problem, over all its rounds. None: no limit.
     time_limit : float, default=None
@@ -119,7 +120,8 @@ class ProgressiveSVC(BaseSVC):
     dual_coef_, intercept_, coef_ : ndarray or sparse matrix
         Dual coefficients, intercepts and (linear kernel) feature weights of the binary problems.
     gap_ : ndarray of shape (n_problems,)
-        The largest violation of optimality conditions; in primal form the relative duality gap.
+        The largest violation of the optimality conditions, up to the rounding of kernel values (see
+        `tol`); in primal form the relative duality gap.
     transduction_, labeled_iter_ : ndarray of shape (n_samples,)
         Label of each training row, and the round that assigned it: 0 if in y, -1 if predicted.
     history_, n_iter_, termination_condition_ : list of RoundRecord, int, str

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.device import SOLVES_OF_A_SEQUENCE, TensorRows, on_host, resolve
-from semisvm.kernels.formula import FAR_FROM_ORIGIN, Formula, make_formula
+from semisvm.kernels.formula import Formula, make_formula, near_origin
 from semisvm.kernels.panel_source import sparse_source
 from semisvm.kernels.rows import CachedRows, GivenRows, KernelRows
 from semisvm.kernels.shared import SharedKernel
@@ -64,7 +64,8 @@ def kernel_rows(
         Memory for kernel rows in megabytes; by default half of the free memory of the host, or most
         of the free memory of the device.
     dtype : data-type, default=numpy.float32
-        Float type of the kernel values. A precomputed matrix on the host keeps its type.
+        Float type of the kernel values. A precomputed matrix on the host keeps its type. Use float64
+        for kernel values above 1,000, and for "rbf" with ``gamma * |x|**2`` above 1,000.
     is_frugal : bool, default=False
         Whether the rows are for a single solve, which may then overwrite rows that it no longer
         needs.
@@ -125,13 +126,7 @@ def make_source(X, formula: Formula, dtype) -> KernelSource:
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     n_rows = max(len(X), 1)
     if formula.name == "rbf":
-        mean = X.sum(axis=0, dtype=np.float64) / n_rows
-        square = float(np.einsum("ij,ij->", X, X, dtype=np.float64)) / n_rows
-        # |x - z|^2 = |x|^2 + |z|^2 - 2<x, z> loses the digits that the norms have in common. So
-        # rows that are far from the origin for their spread are moved there; others are not moved
-        # and keep their zeros.
-        if mean @ mean > FAR_FROM_ORIGIN * (square - mean @ mean):
-            X = X - mean
+        X = near_origin(X)
     n_nonzeros = np.count_nonzero(X) / n_rows
     if len(X) ** 2 <= FEW_VALUES:
         is_panel_work = False

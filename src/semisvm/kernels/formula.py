@@ -20,8 +20,8 @@ from semisvm.device import TensorRows
 from semisvm.matrices import is_sparse_matrix
 
 DOT_FORMULAS = ("linear", "rbf", "poly", "sigmoid")  # compiled code knows them by their place here
-# The rbf kernel is computed from rows moved to their mean, if the squared distance of the mean from
-# the origin is as large, in units of the total variance: rounding of large norms would show.
+# The squared distance of the mean from the origin, in units of the total variance, above which the
+# rbf kernel is computed from rows moved to their mean (`near_origin`).
 FAR_FROM_ORIGIN = 4.0
 KERNEL_NAMES = (*DOT_FORMULAS, "precomputed")
 WITH_GAMMA = ("rbf", "poly", "sigmoid")
@@ -128,6 +128,18 @@ def make_formula(
     if kernel == "poly" and not degree >= 0:
         raise ValueError(f"degree must be 0 or more, got {degree!r}.")
     return Formula(kernel, gamma=_settle_gamma(gamma, X, weight), coef0=float(coef0), degree=degree)
+
+
+def near_origin(X: np.ndarray) -> np.ndarray:
+    """Dense rows moved to their mean where they are far from the origin for their spread.
+
+    |x - z|^2 = |x|^2 + |z|^2 - 2<x, z> loses the digits that the norms have in common. Other rows
+    are not moved and keep their zeros.
+    """
+    n_rows = max(len(X), 1)
+    mean = X.sum(axis=0, dtype=np.float64) / n_rows
+    square = float(np.einsum("ij,ij->", X, X, dtype=np.float64)) / n_rows
+    return X - mean if mean @ mean > FAR_FROM_ORIGIN * (square - mean @ mean) else X
 
 
 def _settle_gamma(gamma: float | str, X: Any, weight: np.ndarray | None) -> float:
