@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -21,6 +22,7 @@ from semisvm.columns.cells import TERM
 from semisvm.disk import whole_file
 from semisvm.errors import DataError
 from semisvm.estimators import METHODS
+from semisvm.kernels import SharedKernel
 from semisvm.tables.classes import Classes
 from semisvm.tables.files import DIGEST, MANIFEST, SUMMARY, _digest, to_bytes
 from semisvm.tables.fit import fit_model
@@ -87,8 +89,23 @@ def test_the_summary_in_the_file_says_what_the_model_is(tmp_path):
 def test_types_that_are_not_ours_and_functions_are_refused(tmp_path, friend):
     foreign = StandardScaler()
     foreign.friend = friend
+    path = tmp_path / "f.skops"
+    path.write_bytes(to_bytes(foreign))
     with pytest.raises(DataError, match="which no model of this library is made of"):
-        semisvm.load(semisvm.save(foreign, tmp_path / "f.skops"))
+        semisvm.load(path)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [(laplacian_kernel, "laplacian_kernel"), (SharedKernel(np.eye(4)), "SharedKernel")],
+)
+def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path, kernel, name):
+    model = semisvm.SupervisedSVC(kernel=kernel).fit(np.eye(4), [0, 1, 0, 1])
+    path = tmp_path / "m.skops"
+    path.write_text("an earlier model")
+    with pytest.raises(DataError, match=rf"m\.skops: the model holds .*{name}.*joblib\.dump"):
+        semisvm.save(model, path, force=True)
+    assert path.read_text() == "an earlier model"
 
 
 def test_what_skops_trusts_is_read(tmp_path):

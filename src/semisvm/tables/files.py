@@ -106,11 +106,17 @@ def save(model: Any, path: str | Path, *, force: bool = False) -> Path:
     Raises
     ------
     DataError
-        If the file exists or can't be written.
+        If the file exists or can't be written, or if the model holds what `load` does not read,
+        such as a kernel function.
     """
     require_extra("save", "skops")
+    content = to_bytes(model)
+    _, unknown = _types_in(content)
+    if unknown:
+        reason = f"the model holds {unknown[0]}, which can't be in a model file"
+        raise fault(path, reason, "Fit it without that, or use joblib.dump for this model")
     with whole_file(path, force=force) as unfinished:
-        unfinished.write_bytes(to_bytes(model))
+        unfinished.write_bytes(content)
     return Path(path)
 
 
@@ -157,13 +163,23 @@ def _read_by_skops(path: Path, content: bytes) -> Any:
     """Read any object that consists of types of this library and of those that skops trusts."""
     from semisvm.sklearn_private import import_skops_io
 
-    skops_io = import_skops_io()
-    wanted = skops_io.get_untrusted_types(data=content)
-    unknown = [name for name in wanted if name not in FOREIGN_TYPES and not _holds_values(name)]
+    wanted, unknown = _types_in(content)
     if unknown:
         reason = f"holds {unknown[0]}, which no model of this library is made of"
         raise fault(path, reason, "Don't use it, unless you know who made it and why")
-    return skops_io.loads(content, trusted=wanted)
+    return import_skops_io().loads(content, trusted=wanted)
+
+
+def _types_in(content: bytes) -> tuple[list[str], list[str]]:
+    """Return the types in an archive that skops does not trust, and those of them that are neither
+    of this library nor known to be harmless.
+    """
+    from semisvm.sklearn_private import import_skops_io
+
+    wanted = import_skops_io().get_untrusted_types(data=content)
+    return wanted, [
+        name for name in wanted if name not in FOREIGN_TYPES and not _holds_values(name)
+    ]
 
 
 def _holds_values(name: str) -> bool:
