@@ -174,7 +174,7 @@ def test_a_scratch_file_lives_as_long_as_its_rows(tmp_path):
         (np.zeros(3), "shape \\(3,\\)"),
         (np.zeros((3, 2), dtype=int), "int64"),
         (np.asfortranarray(np.ones((3, 2))), "Fortran order"),
-        (np.array([[1.0, np.nan]]), "row 1 holds a number that is not finite"),
+        (np.array([[1.0, 2.0], [1.0, np.nan]]), "row 1 holds a number that is not finite"),
     ],
 )
 def test_files_that_can_not_be_used_are_named(tmp_path, array, words):
@@ -204,8 +204,8 @@ def test_a_file_that_is_no_array_or_ends_early_is_named(tmp_path):
             LabelMeanSVC(kernel="linear"),
             "LabelMeanSVC can't be fitted on rows that are not in memory",
         ),
-        (SupervisedSVC(), "needs kernel='linear'"),
-        (SupervisedSVC(kernel="linear", solver="dual"), "need solver='primal' or 'auto'"),
+        (SupervisedSVC(), "need kernel='linear', .*; got kernel='rbf'"),
+        (SupervisedSVC(kernel="linear", solver="dual"), "need .* solver='primal' or 'auto'"),
         (TransductiveSVC(kernel="linear", algorithm="cccp"), "need algorithm='switch' or 'anneal'"),
     ],
 )

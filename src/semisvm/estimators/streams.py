@@ -31,7 +31,6 @@ from semisvm.estimators.progress import Progress, Watch
 from semisvm.estimators.rounds import Rounds
 from semisvm.kernels import make_formula
 from semisvm.labels import Labels, encode
-from semisvm.machines import settle_solver
 from semisvm.memory import budget_bytes
 from semisvm.primal import FileRows
 from semisvm.primal.dask_rows import is_dask, read_dask
@@ -125,10 +124,11 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
         raise ValueError(
             "Rows that are not in memory take costs of classes, not of rows: leave sample_cost out."
         )
-    asked: Any = "primal" if estimator.solver == "auto" else estimator.solver
-    machine = asked, estimator.loss, estimator.kernel, None
-    if settle_solver(*machine, reason_against=None, device="cpu") != "primal":
-        raise ValueError("Rows that are not in memory need solver='primal' or 'auto'.")
+    if estimator.kernel != "linear" or estimator.solver == "dual":
+        raise ValueError(
+            "Rows that are not in memory need kernel='linear', and solver='primal' or 'auto'; got"
+            f" kernel={estimator.kernel!r} and solver={estimator.solver!r}."
+        )
     rows, labels = read_streamed(X, y, sample_weight, estimator.unlabeled)
     n_of_class = rows.sum_over(count_classes, labels.n_classes)
     check_class_counts(labels, n_of_class)

@@ -135,7 +135,7 @@ class FileRows(ChunkedRows):
             row = start + int(np.flatnonzero(~np.isfinite(X))[0]) // self.n_features
             raise fault(
                 self.path,
-                f"row {row + 1} holds a number that is not finite",
+                f"row {row} holds a number that is not finite",
                 "Fill it in, or leave it out",
             )
         span = slice(start, start + n)
