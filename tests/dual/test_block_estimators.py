@@ -95,6 +95,18 @@ def test_more_rows_than_a_block_are_trained_and_scored_on_the_device(other_devic
     assert_allclose(there.decision_function(X), on_cpu.decision_function(X), atol=5e-3)
 
 
+def test_groups_that_are_far_apart_for_the_kernel_are_scored_as_on_the_cpu(
+    other_device, monkeypatch
+):
+    monkeypatch.setattr(kernels, "DEVICE_PAYS_FROM_VALUES", 1000)
+    X, y = few_labels(100, 100)
+    X += 1e4 * np.random.default_rng(0).integers(0, 2, X.shape)
+    model = SupervisedSVC(gamma=1.0).fit(X, y)
+    on_cpu = model.decision_function(X)
+    on_device = model.set_params(device=other_device).decision_function(X)
+    assert_allclose(on_device, on_cpu, atol=1e-6)
+
+
 @pytest.mark.many_steps
 def test_tensors_and_sparse_rows_give_the_same_model_as_arrays(other_device):
     import torch

@@ -22,6 +22,7 @@ from semisvm import (
 )
 from semisvm.estimators import classifier
 from semisvm.estimators.problem import FEW_ROWS
+from semisvm.kernels import precision
 
 SVCS = (
     SupervisedSVC,
@@ -214,7 +215,7 @@ def test_the_labeled_rows_of_a_class_of_weight_0_take_no_part(method, multi_clas
 
 @pytest.mark.parametrize("layout", ["C", "F", "every other row", "object", "sparse", "no columns"])
 def test_picked_rows_are_those_that_an_index_gives(layout, monkeypatch):
-    monkeypatch.setattr(classifier, "BYTES_PER_PART", 64)
+    monkeypatch.setattr(precision, "BYTES_PER_PART", 64)
     X = np.arange(120.0).reshape(40, 3)
     X = {
         "C": X,
@@ -234,7 +235,7 @@ def test_picked_rows_are_those_that_an_index_gives(layout, monkeypatch):
 
 
 def test_the_largest_magnitude_is_that_of_all_parts(monkeypatch):
-    monkeypatch.setattr(classifier, "BYTES_PER_PART", 64)
+    monkeypatch.setattr(precision, "BYTES_PER_PART", 64)
     X = np.random.default_rng(0).normal(size=(50, 4))
     X[37, 2] = -9.0
     assert (

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.device import TensorRows
 from semisvm.errors import UndefinedError, not_numbers
-from semisvm.kernels.formula import DOT_FORMULAS, Formula, near_origin
+from semisvm.kernels.precision import largest_magnitude, parts_of_rows
 from semisvm.kernels.threads import for_each
 from semisvm.labels import Labels
 from semisvm.matrices import (
@@ -41,12 +41,8 @@ LARGEST = 1e150  # a sum of squares of a million such numbers is finite in float
 LARGEST_WEIGHT = 1e30  # of a row, and the inverse of the smallest
 # largest magnitude, and the inverse of the smallest, whose squares are far from the limits
 SAFE_IN_FLOAT32 = 1e12
-BYTES_PER_PART = 1 << 21  # that a thread reads or copies at a time
 MANY_NUMBERS = 1 << 22  # with fewer, NumPy is done before a compiled function is loaded
 CHECKS_OF_NUMBERS = {"ensure_all_finite", "skip_check_array"}  # parameters of `validate_data`
-# Kernel values, and exponents of the rbf kernel, up to which float32 has enough digits: it rounds
-# this one to 6e-5, decision values are sums of many, and a margin is 1.
-SAFE_KERNEL_VALUE = 1e3
 
 
 def validated(estimator: Any, X: Any, **how: Any) -> Any:
@@ -182,24 +178,6 @@ def training_rows(estimator: Any, X: Any, *, is_kernel: bool) -> Any:
     return usable
 
 
-def largest_magnitude(X: Any) -> float:
-    """The largest |X[i, j]|; 0 where X is empty."""
-    if isinstance(X, TensorRows):
-        return float(X.tensor.abs().max()) if min(X.shape) else 0.0
-    values = stored_numbers(X)
-    if not values.size:
-        return 0.0
-    parts = _parts(len(values), values.nbytes)
-    ends = np.empty((2, len(parts)))
-
-    def measure(number: int) -> None:
-        part = values[parts[number]]
-        ends[:, number] = part.max(), -part.min()
-
-    for_each(measure, range(len(parts)))
-    return float(ends.max())
-
-
 def pick_rows(X: Any, rows: np.ndarray, out: np.ndarray | None = None) -> Any:
     """X[rows], copied by all threads; `rows` are numbers from 0 on."""
     if (
@@ -210,15 +188,9 @@ def pick_rows(X: Any, rows: np.ndarray, out: np.ndarray | None = None) -> Any:
     ):
         return X[rows]
     picked = np.empty((len(rows), X.shape[1]), dtype=X.dtype) if out is None else out
-    parts = _parts(len(rows), picked.nbytes)
+    parts = parts_of_rows(len(rows), picked.nbytes)
     for_each(lambda part: np.take(X, rows[part], axis=0, out=picked[part], mode="clip"), parts)
     return picked
-
-
-def _parts(length: int, n_bytes: int) -> list[slice]:
-    """Parts of an array of so many bytes, along its first axis, that are worth a thread each."""
-    step = max(1, -(-length // max(1, n_bytes // BYTES_PER_PART)))
-    return [slice(start, start + step) for start in range(0, length, step)]
 
 
 def widened(X: Any, largest: float | None = None) -> Any:
@@ -240,34 +212,6 @@ def refuse_too_large(X: Any, names: Any = None) -> None:
             " it is near 1.",
             row,
         )
-
-
-def needs_float64(formula: Formula, X: Any) -> bool:
-    """Whether float32 would round kernel values of these rows, or their exponents, too much."""
-    if formula.name not in DOT_FORMULAS or not X.shape[0]:
-        return False
-    with np.errstate(over="ignore", invalid="ignore"):
-        # Of most rows the largest number says enough.
-        if _is_safe_in_float32(formula, X.shape[1] * np.square(largest_magnitude(X))):
-            return False
-        if isinstance(X, TensorRows):
-            rows = X.tensor.double()
-            rows = rows - rows.mean(dim=0) if formula.name == "rbf" else rows
-            squares = (rows**2).sum(dim=1)
-        elif is_sparse_matrix(X):
-            squares = X.multiply(X).sum(axis=1)
-        else:
-            rows = near_origin(X) if formula.name == "rbf" else X
-            squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
-        return not _is_safe_in_float32(formula, np.float64(float(squares.max())))
-
-
-def _is_safe_in_float32(formula: Formula, square: np.float64) -> bool:
-    """Whether float32 has enough digits for rows whose squared norms are at most `square`."""
-    largest = square if formula.name == "linear" else formula.gamma * square
-    if formula.name == "poly":
-        largest = (largest + abs(formula.coef0)) ** formula.degree
-    return bool(largest <= SAFE_KERNEL_VALUE)
 
 
 def refuse_undefined(scores: np.ndarray, X: Any, names: Any = None) -> None:

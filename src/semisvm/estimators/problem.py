@@ -38,10 +38,11 @@ from semisvm.device import (
     explain_compilation,
     on_host,
 )
-from semisvm.estimators.classifier import needs_float64, pick_rows
+from semisvm.estimators.classifier import pick_rows
 from semisvm.estimators.progress import Progress
 from semisvm.kernels import kernel_rows, make_formula
 from semisvm.kernels.formula import Formula
+from semisvm.kernels.precision import needs_float64
 from semisvm.kernels.rows import KernelRows
 from semisvm.kernels.threads import n_threads
 from semisvm.labels import Labels

@@ -13,6 +13,7 @@ import numpy as np
 from semisvm.device import SOLVES_OF_A_SEQUENCE, TensorRows, on_host, resolve
 from semisvm.kernels.formula import Formula, make_formula, near_origin
 from semisvm.kernels.panel_source import sparse_source
+from semisvm.kernels.precision import needs_float64
 from semisvm.kernels.rows import CachedRows, GivenRows, KernelRows
 from semisvm.kernels.shared import SharedKernel
 from semisvm.kernels.sources import CallableSource, DataSource, KernelSource, cross_kernel
@@ -186,7 +187,8 @@ def scores_of_new_rows(
         if (place := resolve(wanted, n_in_effect, X.shape[1], n_threads=n_threads())) != "cpu":
             from semisvm.kernels.torch_source import scores_on_device
 
-            dtype = np.float32 if is_large else np.float64
+            is_rough = is_large and not needs_float64(formula, support_vectors)
+            dtype = np.float32 if is_rough else np.float64
             return scores_on_device(X, support_vectors, coefficients, formula, place, dtype)
     scores = np.zeros((n_rows, coefficients.shape[0]))
     if n_support == 0:
