@@ -97,6 +97,13 @@ def test_every_kernel_that_onnx_has_gives_the_same_scores(kernel):
     check_same(SupervisedSVC(kernel=kernel, gamma=0.02, coef0=0.5, degree=2).fit(X, y), X)
 
 
+def test_rows_far_from_the_origin():
+    X, y = cancer()
+    model = SupervisedSVC().fit(X + 2.0**30, y)
+    check_same(model, X + 2.0**30)
+    np.testing.assert_array_equal(model.predict(X + 2.0**30), SupervisedSVC().fit(X, y).predict(X))
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_fit_that_was_stopped_before_its_first_step():
     X, y = cancer()

@@ -413,6 +413,16 @@ def test_new_rows_are_scored_as_by_the_double_loop(name, form, block, monkeypatc
 
 
 @pytest.mark.parametrize("worth_compiling", [1, 1_000_000])
+def test_new_rows_far_from_the_origin_are_scored_as_those_near_it(worth_compiling, monkeypatch):
+    monkeypatch.setattr(kernels, "WORTH_COMPILING", worth_compiling)
+    support = np.round(make_data(12), 2)
+    new = np.round(make_data(20, seed=1), 2)
+    formula = make_formula("rbf", support, gamma=0.3)
+    far = scores_of_new_rows(new + 2.0**30, support + 2.0**30, np.ones((1, 12)), formula)
+    assert_allclose(far, scores_of_new_rows(new, support, np.ones((1, 12)), formula), rtol=1e-5)
+
+
+@pytest.mark.parametrize("worth_compiling", [1, 1_000_000])
 def test_sparse_new_rows_meet_dense_support_rows_and_the_other_way_round(
     worth_compiling, monkeypatch
 ):

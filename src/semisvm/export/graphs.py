@@ -25,6 +25,7 @@ from semisvm.estimators.mixture import MixtureClassifier
 from semisvm.estimators.preference import PreferenceClassifier
 from semisvm.estimators.preference._decision import PreferenceMixin
 from semisvm.estimators.preference._learner import SMALLEST_PROBABILITY
+from semisvm.kernels.formula import far_center
 from semisvm.matrices import as_dense
 
 AXIS = np.array([1], dtype=np.int64)
@@ -145,6 +146,8 @@ def _combined(model: BaseSVC, scores: Any, op: Any) -> Any:
 
 
 def _kernel(formula: Any, X: Any, vectors: np.ndarray, op: Any) -> Any:
+    if formula.name == "rbf" and (center := far_center(vectors)) is not None:
+        X, vectors = op.Sub(X, center), vectors - center
     dots = op.MatMul(X, vectors.T.copy())
     if formula.name == "rbf":
         squares = op.ReduceSumSquare(X, AXIS, keepdims=1)

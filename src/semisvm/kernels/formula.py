@@ -21,7 +21,7 @@ from semisvm.matrices import is_sparse_matrix
 
 DOT_FORMULAS = ("linear", "rbf", "poly", "sigmoid")  # compiled code knows them by their place here
 # The squared distance of the mean from the origin, in units of the total variance, above which the
-# rbf kernel is computed from rows moved to their mean (`near_origin`).
+# rbf kernel is computed from rows moved by their mean (`far_center`).
 FAR_FROM_ORIGIN = 4.0
 KERNEL_NAMES = (*DOT_FORMULAS, "precomputed")
 WITH_GAMMA = ("rbf", "poly", "sigmoid")
@@ -130,16 +130,22 @@ def make_formula(
     return Formula(kernel, gamma=_settle_gamma(gamma, X, weight), coef0=float(coef0), degree=degree)
 
 
-def near_origin(X: np.ndarray) -> np.ndarray:
-    """Dense rows moved to their mean where they are far from the origin for their spread.
+def far_center(X: np.ndarray) -> np.ndarray | None:
+    """The mean of dense rows that are far from the origin for their spread; None for others.
 
-    |x - z|^2 = |x|^2 + |z|^2 - 2<x, z> loses the digits that the norms have in common. Other rows
-    are not moved and keep their zeros.
+    |x - z|^2 = |x|^2 + |z|^2 - 2<x, z> loses the digits that the norms have in common: far rows are
+    moved by their mean first. Others are not moved and keep their zeros.
     """
     n_rows = max(len(X), 1)
     mean = X.sum(axis=0, dtype=np.float64) / n_rows
     square = float(np.einsum("ij,ij->", X, X, dtype=np.float64)) / n_rows
-    return X - mean if mean @ mean > FAR_FROM_ORIGIN * (square - mean @ mean) else X
+    return mean if mean @ mean > FAR_FROM_ORIGIN * (square - mean @ mean) else None
+
+
+def near_origin(X: np.ndarray) -> np.ndarray:
+    """Dense rows, moved by their mean if they are far from the origin (`far_center`)."""
+    center = far_center(X)
+    return X if center is None else X - center
 
 
 def _settle_gamma(gamma: float | str, X: Any, weight: np.ndarray | None) -> float:

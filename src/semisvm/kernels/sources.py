@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from semisvm.kernels.formula import Formula
+from semisvm.kernels.formula import Formula, far_center
 from semisvm.kernels.threads import for_each, in_pieces
 from semisvm.matrices import as_dense, is_sparse_matrix, without_duplicates
 
@@ -274,6 +274,9 @@ def cross_kernel(formula: Formula, left, right) -> np.ndarray:
         # In float64: squared distances are small differences of large numbers.
         left = left.astype(np.float64, copy=False)
         right = right.astype(np.float64, copy=False)
+        is_dense = not is_sparse_matrix(left) and not is_sparse_matrix(right)
+        if is_dense and (center := far_center(right)) is not None:
+            left, right = left - center, right - center
         dots = safe_sparse_dot(left, right.T, dense_output=True)
         return formula.finish(dots, row_norms(left, squared=True), row_norms(right, squared=True))
     values = np.asarray(as_dense(formula.function(left, right)))
