@@ -64,6 +64,7 @@ def test_float32_rows_whose_squares_overflow_are_learned_from_in_float64(method,
     ("kernel", "place", "parameters"),
     [
         ("linear", 300.0, {}),
+        (lambda left, right: as_dense(left @ right.T), 300.0, {}),
         ("poly", 10.0, {"gamma": 0.5, "coef0": 1.0, "degree": 2}),
         ("rbf", 1e4, {"gamma": 1.0}),  # groups of rows that are far apart for the kernel
     ],
@@ -78,7 +79,7 @@ def test_the_gap_of_large_kernel_values_is_that_of_exact_ones(kernel, place, par
     sign = 2.0 * y - 1
     beta = np.zeros(n)
     beta[model.support_] = as_dense(model.dual_coef_)[0]
-    K = pairwise_kernels(X, metric=kernel, **parameters)
+    K = pairwise_kernels(X, metric="linear" if callable(kernel) else kernel, **parameters)
     gap = gap_by_definition(K, -sign, np.minimum(sign, 0), np.maximum(sign, 0), beta)
     assert model.gap_[0] == pytest.approx(gap, abs=1e-6)
 

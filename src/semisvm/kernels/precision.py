@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.device import TensorRows
-from semisvm.kernels.formula import DOT_FORMULAS, Formula, near_origin
+from semisvm.device import TensorRows, on_host
+from semisvm.kernels.formula import Formula, near_origin
+from semisvm.kernels.sources import cross_kernel
 from semisvm.kernels.threads import for_each
 from semisvm.matrices import is_sparse_matrix, stored_numbers
 
@@ -15,12 +16,16 @@ BYTES_PER_PART = 1 << 21  # that a thread reads or copies at a time
 # Kernel values, and exponents of the rbf kernel, up to which float32 has enough digits: it rounds
 # this one to 6e-5, decision values are sums of many, and a margin is 1.
 SAFE_KERNEL_VALUE = 1e3
+ROWS_OF_SAMPLE = 256  # that tell how large the values of the user's own function are
 
 
 def needs_float64(formula: Formula, X: Any) -> bool:
     """Whether float32 would round kernel values of these rows, or their exponents, too much."""
-    if formula.name not in DOT_FORMULAS or not X.shape[0]:
+    if formula.name == "precomputed" or not X.shape[0]:
         return False
+    if formula.function is not None:
+        sample = on_host(X)[:: -(-X.shape[0] // ROWS_OF_SAMPLE)]
+        return not np.abs(cross_kernel(formula, sample, sample)).max() <= SAFE_KERNEL_VALUE
     with np.errstate(over="ignore", invalid="ignore"):
         # Of most rows the largest number says enough.
         if _is_safe_in_float32(formula, X.shape[1] * np.square(largest_magnitude(X))):
