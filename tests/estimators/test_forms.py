@@ -320,6 +320,17 @@ def test_what_has_no_primal_form_is_refused_in_a_sentence(model, words):
         model.fit(X, y)
 
 
+def test_a_dual_fit_that_stalls_far_from_the_optimum_points_at_the_primal_form():
+    X, y = make_classification(100, 4, n_redundant=0, flip_y=0.2, random_state=0)
+    X = 1e4 * X
+    words = r"\(stalled\).* do not rely on the model\. .* pass solver='primal'"
+    with pytest.warns(ConvergenceWarning, match=words):
+        model = SupervisedSVC(kernel="linear", C=1e8).fit(X, y)
+    assert model.gap_[0] > 1
+    model.set_params(solver="primal").fit(X, y)
+    assert model.termination_condition_ == "converged"
+
+
 def test_a_second_fit_in_the_other_form_leaves_nothing_behind():
     X, y, _ = blobs()
     model = SupervisedSVC(kernel="linear").fit(X, y)

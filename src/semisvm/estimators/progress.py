@@ -34,7 +34,7 @@ TerminationCondition = Literal[
     "time_limit",  # the limit of seconds
     "interrupted",  # Ctrl-C
     "stopped_by_callback",
-    "stalled",  # rounding allows no further progress
+    "stalled",  # more steps hardly help, often because of rounding
     "max_rounds",  # the method's limit of rounds
     "cycle",  # an earlier labeling came back
     "margin_empty",  # no unlabeled row is left inside the margin: how PTSVM should end
@@ -217,16 +217,31 @@ def ended_early(problem: TrainingProblem | StreamProblem, found: MethodFit) -> l
         ConvergenceWarning(
             f"{problem.name} ended early ({worst.status}) in {n_open} of {len(found.fits)} binary"
             f" problems after {sum(fit.n_iter for fit in found.fits)} steps, with a gap of"
-            f" {worst.gap:.2g}, above tol={problem.limits.tol:g}. The model is usable but not"
-            f" optimal. {_REMEDY[worst.status]}"
+            f" {worst.gap:.2g}, above tol={problem.limits.tol:g}."
+            f" {_USABLE if worst.gap < 0.5 else _UNRELIABLE} {_remedy(problem, found)}"
         )
     ]
 
+
+def _remedy(problem: TrainingProblem | StreamProblem, found: MethodFit) -> str:
+    """What to do about a fit that ended early."""
+    has_primal_form = (
+        not found.is_primal
+        and found.formula.name == "linear"
+        and hasattr(problem.progress.estimator, "solver")
+    )
+    if found.worst.status is Status.STALLED and has_primal_form:
+        return "More steps hardly help: pass solver='primal', or scale the features."
+    return _REMEDY[found.worst.status]
+
+
+_USABLE = "The model is usable but not optimal."
+_UNRELIABLE = "A gap above 0.5 is large: do not rely on the model."
 
 _REMEDY = {
     Status.MAX_ITER: "Raise max_iter, or leave it at None.",
     Status.TIME_LIMIT: "Raise time_limit, or leave it at None.",
     Status.INTERRUPTED: "Fit again without interrupting to finish it.",
     Status.STOPPED: "A callback asked to stop.",
-    Status.STALLED: "Rounding prevents more progress: scale the features, lower C, or raise tol.",
+    Status.STALLED: "More steps hardly help: scale the features, lower C, or raise tol.",
 }
