@@ -224,6 +224,23 @@ def test_every_kernel_equals_the_naive_one(other_device):
         )
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_far_from_the_origin_keep_their_digits(other_device, dtype, monkeypatch):
+    import torch
+
+    monkeypatch.setattr(kernels, "DEVICE_PAYS_FROM_VALUES", 1)
+    monkeypatch.setattr("semisvm.kernels.torch_source.ROWS_FOR_CENTER", 8)
+    near = np.round(np.random.default_rng(0).normal(size=(30, 3)), 2)
+    K = naive_kernel("rbf", near, gamma=0.5)
+    far = near + 2.0**30
+    for form in (far, torch.from_numpy(far), sparse.csr_matrix(far)):
+        rows = rows_on(other_device, form, dtype=dtype)
+        assert_allclose(rows.fetch(np.arange(30)), K, rtol=1e-5)
+    formula = make_formula("rbf", far, gamma=0.5)
+    scores = scores_of_new_rows(far, far, np.ones((1, 30)), formula, device=other_device)
+    assert_allclose(scores[:, 0], K.sum(axis=1), rtol=1e-5)
+
+
 def test_rows_are_the_same_whatever_the_form_of_the_data(other_device):
     import torch
 

@@ -41,6 +41,7 @@ from semisvm.matrices import PickedRows, is_plain_float, is_sparse_matrix
 BAND = 4096  # rows of the whole matrix made at a time
 EXPONENTIAL_COLUMNS = 1024  # per program
 SCORED_ON_DEVICE = 1 << 26  # kernel values of new rows at a time
+ROWS_FOR_CENTER = 1024  # at least, if there are as many, that tell where rows are
 LAPACK_ROWS = 1500  # up to which all eigenvectors are found
 RESIDUAL = 1e-12  # of the largest eigenvalue
 MOST_FILTERS, LARGEST_DEGREE, LARGEST_GAIN = 60, 60, 1e10
@@ -118,7 +119,7 @@ def scores_on_device(
         )
         for start in range(0, X.shape[0], step):
             part = slice(start, min(start + step, X.shape[0]))
-            K = support.between(as_tensor(part_of(part), dtype, place))
+            K = support.between(support.tensor(part_of(part)))
             scores[part] = (K.double() @ weights).cpu().numpy()
     return scores
 
@@ -148,13 +149,19 @@ class TorchDataSource:
     def __init__(self, X, formula: Formula, dtype, device):
         self.formula = formula
         self.n_rows = X.shape[0]
-        self.X = as_tensor(X, dtype, device)
-        self.center = _mean_if_far(self.X) if formula.name == "rbf" else None
-        if self.center is not None:
-            self.X = self.X - self.center
+        self.dtype, self.device = dtype, device
+        self.center = _center_if_far(X, device) if formula.name == "rbf" else None
+        self.X = self.tensor(X)
         self.squares = (self.X * self.X).sum(dim=1)
         self.gamma = self.squares.new_tensor([formula.gamma])
         self.diagonal = formula.diagonal(self.squares.cpu().numpy())
+
+    def tensor(self, X) -> Any:
+        """Return rows as a tensor, moved as the rows here: float32 has few digits for far rows."""
+        if self.center is None:
+            return as_tensor(X, self.dtype, self.device)
+        moved = as_tensor(X, np.float64, self.device) - self.center
+        return moved.to(getattr(torch, np.dtype(self.dtype).name))
 
     def write(self, rows, out) -> None:
         """out[i, :n] = K[rows[i]]; `rows` is a tensor of int64, `out` has rows of any stride."""
@@ -172,8 +179,7 @@ class TorchDataSource:
             out[stop:n, start:stop] = band[:, stop - start :].T
 
     def between(self, new) -> Any:
-        """Return the kernel values between new rows (a tensor) and these, (n_new, n)."""
-        new = new if self.center is None else new - self.center
+        """Return the kernel values between new rows, made by `tensor`, and these, (n_new, n)."""
         values = new.new_empty((len(new), self.n_rows))
         self._product(new, values)
         # None of them is a data row.
@@ -231,11 +237,14 @@ def rbf_on_device(
     tl.store(at, tl.exp(-tl.load(gamma) * distance), mask=there)
 
 
-def _mean_if_far(X):
-    """Return the mean if rows are far from the origin (`kernels.make_source`), else None."""
-    mean = X.mean(dim=0, dtype=torch.float64)
-    spread = (X * X).mean(dim=0, dtype=torch.float64).sum() - mean @ mean
-    return mean.to(X.dtype) if bool(mean @ mean > FAR_FROM_ORIGIN * spread) else None
+def _center_if_far(X, device) -> Any:
+    """Return the mean of some rows if they are far from the origin (`far_center`), else None."""
+    is_many = X.shape[0] > ROWS_FOR_CENTER
+    some = X[:: X.shape[0] // ROWS_FOR_CENTER] if is_many else X
+    sample = as_tensor(some, np.float64, device)
+    mean = sample.mean(dim=0)
+    spread = (sample * sample).mean(dim=0).sum() - mean @ mean
+    return mean if bool(mean @ mean > FAR_FROM_ORIGIN * spread) else None
 
 
 class TorchMatrixSource:
