@@ -120,6 +120,19 @@ def test_a_kernel_that_overflows_is_refused_with_the_name_of_the_largest_feature
 
 
 @pytest.mark.parametrize(
+    ("parameters", "remedy"),
+    [
+        ({"kernel": "poly", "degree": 2.5}, r"Choose a whole degree: .* no power of 2\.5"),
+        ({"kernel": lambda left, right: np.nan * (left @ right.T)}, "Correct the kernel function"),
+    ],
+)
+def test_the_remedy_is_that_of_the_kernel(parameters, remedy, rows):
+    X, y = rows
+    with pytest.raises(ValueError, match=f"not finite in float64: feature .* {remedy}"):
+        SupervisedSVC(**parameters).fit(X - 2, y)
+
+
+@pytest.mark.parametrize(
     "model",
     [
         LaplacianSVC(kernel="poly", degree=0.001),

@@ -154,9 +154,9 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
                 found = self._fit(problem)
         except (UndefinedError, np.linalg.LinAlgError):
-            raise kernel_overflow(X, self._names_of_columns()) from None
-        if not all(fit.is_finite for fit in found.fits):
-            raise kernel_overflow(X, self._names_of_columns())
+            found = None
+        if found is None or not all(fit.is_finite for fit in found.fits):
+            raise kernel_overflow(self.kernel, self.degree, X, self._names_of_columns())
         rows = np.flatnonzero(in_use)
         rows, found = join_copies(rows if found.rows is None else rows[found.rows], found)
         self._learn(X, rows, whole.labels, found)

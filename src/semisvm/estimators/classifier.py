@@ -242,13 +242,19 @@ def finite_scores(score: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
     return scores
 
 
-def kernel_overflow(X: Any, names: Any = None) -> UndefinedError:
+def kernel_overflow(kernel: Any, degree: float, X: Any, names: Any = None) -> UndefinedError:
     """The error for training rows whose kernel is not finite."""
     row, told = _largest_number(X, names)
+    if callable(kernel):
+        remedy = "Correct the kernel function, or scale the features."
+    elif kernel == "poly" and degree % 1:
+        remedy = f"Choose a whole degree: negative numbers have no power of {degree:g}."
+    else:
+        remedy = (
+            "Scale the features (StandardScaler makes them alike), or lower gamma, degree or C."
+        )
     return UndefinedError(
-        f"The kernel of these rows is not finite in float64: {told} in row {row}. Scale the"
-        " features (StandardScaler makes them alike), or lower gamma, degree or C.",
-        row,
+        f"The kernel of these rows is not finite in float64: {told} in row {row}. {remedy}", row
     )
 
 
