@@ -332,6 +332,19 @@ def test_a_time_limit_keeps_the_best_of_what_is_done(monkeypatch):
         SVCCV(CS, gammas=GAMMAS, time_limit=1e-9).fit(X, y)
 
 
+def test_a_time_limit_ends_the_search_while_the_kernel_is_computed():
+    X, y = rows_and_labels()
+    heights = []
+
+    def kernel(left, right):
+        heights.append(len(left))
+        return left @ right.T
+
+    with pytest.raises(ValueError, match="before a single cell was complete"):
+        SVCCV(CS, kernel=kernel, time_limit=1e-9).fit(X, y)
+    assert sum(heights) == np.sum(y != -1)  # for the diagonal
+
+
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_folds_advance_together_so_that_the_first_gamma_has_complete_cells(n_threads, monkeypatch):
     X, y = rows_and_labels()

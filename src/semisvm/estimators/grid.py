@@ -30,7 +30,7 @@ from semisvm.estimators.binary import USABLE, combine
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import Watch
 from semisvm.estimators.rounds import OneSided, Task, tasks_of
-from semisvm.kernels.rows import CachedRows, GivenRows
+from semisvm.kernels.rows import ROWS_PER_WRITE, CachedRows, GivenRows
 from semisvm.kernels.threads import n_threads, on_this_thread
 from semisvm.machines import MachineRows, Problem, Solution, solve_machine, solve_machines
 
@@ -145,7 +145,11 @@ class Search:
         All paths advance together, so that a search that ends early has complete cells.
         """
         if isinstance(kernel, CachedRows) and kernel.capacity == kernel.n_rows:
-            kernel.require(np.arange(kernel.n_rows))
+            for start in range(0, kernel.n_rows, ROWS_PER_WRITE):
+                if time.perf_counter() > self.deadline:
+                    self._end(Status.TIME_LIMIT)
+                    return
+                kernel.require(np.arange(start, min(start + ROWS_PER_WRITE, kernel.n_rows)))
             is_in_order = np.array_equal(kernel.slot, np.arange(kernel.n_rows))
             K = kernel.values if is_in_order else kernel.values[kernel.slot]
             if kernel.n_rows >= ROWS_WORTH_WORKERS and (n_workers := n_threads()) > 1:
