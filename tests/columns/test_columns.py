@@ -4,6 +4,7 @@ import datetime
 import functools
 import subprocess
 import sys
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -211,6 +213,28 @@ def test_other_columns_are_ignored_where_the_user_names_those_in_use():
     assert_array_equal(model.decision_function(few), model.decision_function(frame))
     with pytest.raises(ValueError, match="there is no column 'amount'"):
         model.predict(frame[["sent"]])
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_columns_without_names_are_told_by_their_places(named):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4)) * [1, 100, 1, 1]
+    X[:, 2] = 7  # left out
+    y = np.where(np.arange(80) < 30, (X[:, 3] > 0).astype(int), -1)
+    frame = pd.DataFrame(X, columns=list("abcd") if named else None)
+    auto = AutoSVC(columns="table", members=[("linear", LogisticRegression())])
+    for model in (auto, make_pipeline(TableEncoder(), SupervisedSVC())):
+        expected = model.fit(X, y).decision_function(X)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X has feature names, but")  # scikit-learn's
+            assert_allclose(model.decision_function(frame), expected, rtol=1e-9)
+            if not named:
+                of_frame = model.fit(frame, y)
+                assert_allclose(of_frame.decision_function(X), expected, rtol=1e-9)
+                turned = frame[frame.columns[::-1]]
+                assert_allclose(of_frame.decision_function(turned), expected, rtol=1e-9)
+                with pytest.raises(ValueError, match="there is no column '0'"):
+                    of_frame.predict(frame.set_axis([1, 2, 3, 4], axis=1))
 
 
 # ---- scikit-learn ----

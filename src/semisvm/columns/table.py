@@ -123,6 +123,7 @@ class Columns:
         """Keep the names and the number of columns in an estimator, as scikit-learn does."""
         estimator.feature_names_in_ = np.array(self.schema.names, dtype=object)
         estimator.n_features_in_ = len(self.values)
+        estimator._column_names = list(self.schema.names)
 
 
 def _side_by_side(columns: Collection[np.ndarray], n_rows: int, type: Any) -> np.ndarray:
@@ -241,8 +242,9 @@ def _checked_array(estimator: Any, X: Any, type: Any, reset: bool) -> tuple[np.n
     with np.errstate(over="ignore", invalid="ignore"):  # the check sums numbers of any size
         X = check_array(X, dtype=type, ensure_all_finite="allow-nan", estimator=estimator)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
-    known = None if reset else getattr(estimator, "feature_names_in_", None)
-    return X, [f"x{j}" for j in range(X.shape[1])] if known is None else list(known)
+    if reset:
+        estimator._column_names = [f"x{j}" for j in range(X.shape[1])]
+    return X, estimator._column_names
 
 
 def user_frame(
@@ -254,7 +256,8 @@ def user_frame(
     With `reset` the names and the number of columns are kept in the estimator, as scikit-learn
     does. Columns are identified by their names, in any order, and scikit-learn's error names those
     that are missing or new; with `ignores_others` further ones may be there. The columns of an
-    array are those of the fit, or "x0", "x1" and so on.
+    array are those of the fit, or "x0", "x1" and so on. If the columns of the fit had no names,
+    those of a frame with names are also identified by their position.
     """
     import pandas
 
@@ -265,9 +268,22 @@ def user_frame(
             X = X[list(known)]
         if reset or not ignores_others:
             validate_data(estimator, X, reset=reset, skip_check_array=True)
-        return as_frame(X)
+        frame = as_frame(X)
+        if reset:
+            estimator._column_names = list(frame.columns)
+        elif known is None:
+            frame = _with_names_of_fit(frame, estimator._column_names)
+        return frame
     X, names = _checked_array(estimator, X, None, reset)
     return pandas.DataFrame(X, columns=names)
+
+
+def _with_names_of_fit(frame: pandas.DataFrame, names: list[str]) -> pandas.DataFrame:
+    """The frame itself, or with the names of the fit where it has as many columns, and none of
+    these names.
+    """
+    is_other = set(names).isdisjoint(frame.columns) and len(names) == frame.shape[1]
+    return frame.set_axis(names, axis=1) if is_other else frame
 
 
 def as_frame(X: Any) -> pandas.DataFrame:

@@ -31,6 +31,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
+from semisvm.columns.table import Schema
 from semisvm.decision import Evidence, Target, certify, choose, measure
 from semisvm.device import on_host
 from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage
@@ -131,6 +132,8 @@ class OperatingMixin(OperatingPointsMixin):
     _slope: float
     _sigmoids: np.ndarray | None  # (n_problems, 2): slope and offset, where costs move the scores
     _average: FamilyAverage
+    _input: Any  # what X is; see `read_rows`
+    _column_names: list[str]  # of a table
 
     @property
     def _has_target(self) -> bool:
@@ -155,14 +158,16 @@ class OperatingMixin(OperatingPointsMixin):
         return finite_scores(partial(self._average.scores_of_rows, given=given), X)
 
     def _for_outside(self, given: Any) -> Any:
-        """Rows as members from outside see them, with the columns in the order of the fit; None
-        without such members.
+        """Rows as members from outside see them, with the columns of a table in the order of the
+        fit; None without such members.
         """
         if not self.members:
             return None
-        if is_frame(given) and hasattr(self, "feature_names_in_"):
-            return given[list(self.feature_names_in_)]
-        return given
+        if not is_frame(given) or not isinstance(self._input, Schema):
+            return given
+        name_of = {str(name): name for name in given.columns}
+        names = [name_of[name] for name in self._column_names if name in name_of]
+        return given[names] if names else given
 
     def _raw_scores(self, X: Any) -> np.ndarray:
         """Check rows and score them without thresholds, (n, n_problems)."""
