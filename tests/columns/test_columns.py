@@ -154,6 +154,22 @@ def test_dates_are_numbers_however_they_are_stored():
     assert np.isfinite(model.decision_function(pd.DataFrame({"day": [None]}))).all()
 
 
+@pytest.mark.parametrize("hours", [0, 14.3])
+def test_a_time_of_day_that_no_row_of_the_fit_has_is_no_extreme_value(hours):
+    rng = np.random.default_rng(0)
+    days = pd.Series(np.datetime64("2024-01-01") + rng.integers(0, 300, 120))
+    frame = pd.DataFrame({"sent": days + pd.Timedelta(hours=hours)})
+    encoder = TableEncoder().fit(frame)
+    expected = [*[5**-0.5] * 5, 0, 0]  # the time of day does not vary
+    assert_allclose(encoder.transform(frame).std(axis=0), expected, atol=1e-12)
+    later = frame.assign(sent=frame["sent"] + pd.Timedelta(hours=6))
+    assert np.abs(encoder.transform(later)).max() < 3
+    found = pd.DataFrame(encoder.transform(frame), columns=encoder.get_feature_names_out())
+    angle = 2 * np.pi * (days.dt.day_of_week + 2 + hours / 24) / 7  # 2000 began on a Saturday
+    for side, of_week in ((np.sin, "sent (week sin)"), (np.cos, "sent (week cos)")):
+        assert_allclose(np.corrcoef(side(angle), found[of_week])[0, 1], 1)
+
+
 # ---- categories ----
 
 

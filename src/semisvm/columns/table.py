@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import pandas
 
 DAYS_PER_YEAR = 365.25
+DAY = np.timedelta64(1, "D")
+MICROSECONDS_PER_DAY = 86_400_000_000
 FIRST_DAY = np.datetime64("2000-01-01", "D")
 DATE_PARTS = ("day", "year sin", "year cos", "week sin", "week cos", "time sin", "time cos")
 MOST_NAMED = 3  # columns in a message
@@ -135,10 +137,12 @@ def _side_by_side(columns: Collection[np.ndarray], n_rows: int, type: Any) -> np
 
 def _date_parts(dates: np.ndarray) -> list[np.ndarray]:
     """Days since 2000, then sine and cosine of the time of year, of the week and of the day."""
-    days = (dates - FIRST_DAY) / np.timedelta64(1, "D")
-    parts = [days]
-    for turn in (DAYS_PER_YEAR, 7.0, 1.0):
-        angle = 2 * np.pi * (days / turn)
+    passed = dates - FIRST_DAY
+    parts = [passed / DAY]
+    for days in (DAYS_PER_YEAR, 7.0, 1.0):
+        turn = np.timedelta64(round(days * MICROSECONDS_PER_DAY), "us")
+        # Whole microseconds: rounding would make a column that varies of times that do not.
+        angle = 2 * np.pi * ((passed % turn) / turn)
         parts += [np.sin(angle), np.cos(angle)]
     return parts
 
