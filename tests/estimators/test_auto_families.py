@@ -401,6 +401,17 @@ def test_an_array_is_a_table_by_three_statistics_of_its_columns(name, expected, 
     assert not looks_like_a_table(X[:49])
 
 
+@pytest.mark.parametrize("n_columns", [2, 4, 6])
+def test_a_wide_column_of_noise_makes_an_array_a_table_however_few_its_columns_are(n_columns):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    told = rng.normal(2 * y[:, None] / np.sqrt(n_columns - 1), size=(300, n_columns - 1))
+    X = np.column_stack([told, rng.normal(0, 1e4, 300)])
+    model = AutoSVC().fit(X, np.where(np.arange(300) < 40, y, -1))
+    assert list(model.families_) == TABLE_FAMILIES
+    assert np.mean(model.transduction_[40:] == y[40:]) > 0.75
+
+
 def test_an_array_that_is_a_table_gives_the_model_of_its_frame(cancer, of_cancer):
     X, _, hidden = cancer
     model = AutoSVC().fit(X[:250].to_numpy(), hidden[:250])

@@ -53,7 +53,8 @@ def column_statistics(X: np.ndarray) -> ColumnStatistics:
 @np.errstate(all="ignore")  # numbers that are too large are refused later
 def looks_like_a_table(X: Any) -> bool:
     """Whether the columns of an array need preparation: cells are missing, or by the statistics
-    of the module's docstring. A sparse matrix is no table.
+    of the module's docstring; of so few columns that the evenness is above its limit, by their
+    ranges. A sparse matrix is no table.
     """
     if not isinstance(X, np.ndarray):
         return False
@@ -62,7 +63,11 @@ def looks_like_a_table(X: Any) -> bool:
     if len(X) < FEWEST_ROWS_JUDGED:
         return False
     evenness, few_values, tail = column_statistics(X)
-    return evenness < LEAST_EVENNESS or few_values > MOST_OF_FEW_VALUES or tail > LONGEST_TAIL
+    is_uneven = evenness < LEAST_EVENNESS
+    if np.count_nonzero(X.max(axis=0) > X.min(axis=0)) <= 1 / LEAST_EVENNESS:
+        # Where distances rest on one column of d, the evenness is 1 / d.
+        is_uneven = very_different_ranges(X) is not None
+    return is_uneven or few_values > MOST_OF_FEW_VALUES or tail > LONGEST_TAIL
 
 
 @np.errstate(all="ignore")
