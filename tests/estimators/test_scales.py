@@ -22,11 +22,12 @@ from semisvm import (
     SelfTrainingSVC,
     SupervisedSVC,
     TransductiveSVC,
+    UnlabeledKernel,
     hide,
 )
 from semisvm.columns.arrays import very_different_ranges
 
-SVCS = (
+METHODS = (
     SupervisedSVC,
     SVCCV,
     ClusterSVC,
@@ -36,6 +37,7 @@ SVCS = (
     ProgressiveSVC,
     SelfTrainingSVC,
     TransductiveSVC,
+    UnlabeledKernel,
 )
 
 
@@ -53,11 +55,13 @@ def warnings_of_scales(fit):
     return [str(each.message) for each in caught if "different scales" in str(each.message)]
 
 
-@pytest.mark.parametrize("method", SVCS)
+@pytest.mark.parametrize("method", METHODS)
 def test_raw_columns_are_pointed_at_once_by_name_with_the_line_to_write(wine, method):
     (message,) = warnings_of_scales(lambda: method().fit(*wine))
     assert "'proline' is 2,645 times that of 'nonflavanoid_phenols'" in message
     assert f"make_pipeline(StandardScaler(), {method.__name__}())" in message
+    (of_array,) = warnings_of_scales(lambda: method().fit(wine[0].to_numpy(), wine[1]))
+    assert "the range of column 12 is 2,645 times that of column 7, so" in of_array
 
 
 def test_nothing_is_said_where_columns_are_scaled_or_taken_care_of(wine):

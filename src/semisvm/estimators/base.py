@@ -20,7 +20,6 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from semisvm.columns.arrays import very_different_ranges
 from semisvm.device import on_device_of, on_host
 from semisvm.dual import Status
 from semisvm.errors import UndefinedError
@@ -40,7 +39,13 @@ from semisvm.estimators.classifier import (
 )
 from semisvm.estimators.equal_rows import join_copies
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem, read_costs
-from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
+from semisvm.estimators.progress import (
+    Progress,
+    ended_early,
+    pass_interrupt_on,
+    warn_caller,
+    warn_of_scales,
+)
 from semisvm.estimators.streams import StreamProblem, fit_stream, scores_of_rows
 from semisvm.kernels import scores_of_new_rows
 from semisvm.kernels.formula import KERNEL_NAMES
@@ -212,23 +217,8 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         )
 
     def _warn_of_scales(self, X: Any) -> None:
-        """Warn if a few columns of wide range dominate the distances: kernels do not scale
-        columns.
-        """
-        if callable(self.kernel) or self._is_precomputed():
-            return
-        ranges = very_different_ranges(X)
-        if ranges is not None:
-            narrow, wide, ratio = ranges
-            names = getattr(self, "feature_names_in_", range(X.shape[1]))
-            name = type(self).__name__
-            warn_caller(
-                UserWarning(
-                    f"The columns of X have very different scales: the range of {names[wide]!r} is"
-                    f" {ratio:,.0f} times that of {names[narrow]!r}, so {name} hardly uses the"
-                    f" narrow ones. Scale them: make_pipeline(StandardScaler(), {name}())."
-                )
-            )
+        if not callable(self.kernel) and not self._is_precomputed():
+            warn_of_scales(self, X)
 
     def _rows_in_place(self, X: Any) -> Any:
         """Rows on the device where the fit can use them, else on the host."""

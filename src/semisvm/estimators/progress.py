@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sklearn.exceptions import ConvergenceWarning
 
+from semisvm.columns.arrays import very_different_ranges
 from semisvm.dual import Status
 from semisvm.sklearn_private import start_callbacks
 
@@ -173,6 +174,26 @@ def warn_caller(warning: Warning) -> None:
         level += 1
         frame = frame.f_back
     warnings.warn(warning, stacklevel=level)
+
+
+def warn_of_scales(estimator: Any, X: Any) -> None:
+    """Warn if a few columns of wide range dominate the distances: kernels do not scale columns."""
+    ranges = very_different_ranges(X)
+    if ranges is None:
+        return
+    narrow, wide, ratio = ranges
+    name = type(estimator).__name__
+    names = getattr(estimator, "feature_names_in_", None)
+    of_narrow, of_wide = (
+        f"column {j}" if names is None else repr(names[j]) for j in (narrow, wide)
+    )
+    warn_caller(
+        UserWarning(
+            f"The columns of X have very different scales: the range of {of_wide} is {ratio:,.0f}"
+            f" times that of {of_narrow}, so {name} hardly uses the narrow ones. Scale them:"
+            f" make_pipeline(StandardScaler(), {name}())."
+        )
+    )
 
 
 def pass_interrupt_on(estimator: Any) -> None:

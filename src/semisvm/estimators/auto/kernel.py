@@ -19,6 +19,7 @@ from semisvm.estimators.auto.stacking import FamilySettings
 from semisvm.estimators.classifier import FLOATS, finite_scores, refuse_too_large, validated
 from semisvm.estimators.least_squares import labeled_target
 from semisvm.estimators.problem import Costs
+from semisvm.estimators.progress import warn_of_scales
 from semisvm.kernels.threads import with_limited_threads
 from semisvm.labels import encode
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
@@ -129,6 +130,7 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if y is not None:
             X = validated(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=True)
             refuse_too_large(X, getattr(self, "feature_names_in_", None))
+            warn_of_scales(self, X)
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         settings = FamilySettings.of(self, labels.n_classes)
         n_rows = X.shape[0]
