@@ -33,7 +33,14 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from semisvm.sklearn_private import targets_of_callers
 
-__all__ = ["UNLABELED_CODE", "Labels", "encode", "find_labeled", "refuse_marker_as_class"]
+__all__ = [
+    "UNLABELED_CODE",
+    "Labels",
+    "encode",
+    "find_labeled",
+    "is_missing_value",
+    "refuse_marker_as_class",
+]
 
 UNLABELED_CODE = -1
 
@@ -129,7 +136,7 @@ def encode(
     code_of[:-1][is_label] = code
     labels = Labels(classes, code_of[place])
     is_one_alone = not may_be_one_class and classes.tolist() == [1] and marker == -1
-    markers = [value for value in distinct[~is_label].tolist() if not _is_missing(value)]
+    markers = [value for value in distinct[~is_label].tolist() if not is_missing_value(value)]
     if is_one_alone and -1 in markers:
         raise ValueError(
             "y holds only -1 and +1, and -1 marks unlabeled rows (unlabeled=-1), which leaves one"
@@ -232,7 +239,7 @@ def _list_distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _find_labels(distinct: np.ndarray, marker: Any) -> np.ndarray:
     """Which of the distinct values of a target are labels, a mask."""
     is_unlabeled = [
-        _is_missing(value) or value == "" or (marker is not None and value == marker)
+        is_missing_value(value) or value == "" or (marker is not None and value == marker)
         for value in distinct.tolist()
     ]
     return ~np.array(is_unlabeled, dtype=bool)
@@ -271,7 +278,7 @@ def _check_is_column(shape: tuple[int, ...]) -> None:
 def _check_marker(unlabeled: Any) -> Any:
     """Give the marker as a plain Python value, or None where it is a missing value."""
     marker = unlabeled.item() if isinstance(unlabeled, np.generic) else unlabeled
-    if _is_missing(marker):
+    if is_missing_value(marker):
         return None
     if isinstance(marker, Real | str):
         return marker
@@ -281,7 +288,8 @@ def _check_marker(unlabeled: Any) -> Any:
     )
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing_value(value: Any) -> bool:
+    """Whether a value is None, NaN, or what pandas has in their place."""
     is_nan = isinstance(value, Real) and value != value  # NaN alone differs from itself
     return value is None or type(value).__name__ in _MISSING_SCALAR_TYPES or is_nan
 

@@ -2,6 +2,7 @@
 pass.
 """
 
+import functools
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -500,15 +501,39 @@ def test_the_kinds_of_columns_are_read_off_or_named():
     assert len(only_text.families_) == 4
 
 
-@pytest.mark.parametrize("form", [list, np.array, pd.Series])
+FORMS_OF_TEXTS = {
+    "array": np.array,
+    "objects": functools.partial(np.array, dtype=object),
+    "tuple": tuple,
+    "pandas": pd.Series,
+    "nullable": functools.partial(pd.Series, dtype="string"),
+    "categories": functools.partial(pd.Series, dtype="category"),
+    "polars": polars.Series,
+}
+
+
+@pytest.mark.parametrize("form", FORMS_OF_TEXTS)
 def test_texts(form):
     frame, y, hidden = mixed_table(150)
-    texts = form(frame["note"].to_list())
-    model = AutoSVC().fit(texts, hidden)
+    texts = frame["note"].to_list()
+    if form != "array":
+        texts[40] = None
+    model = AutoSVC().fit(FORMS_OF_TEXTS[form](texts), hidden)
     assert list(model.families_) == TEXT_FAMILIES
     assert np.mean(model.transduction_[30:] == y[30:]) > 0.8
-    assert np.isfinite(model.decision_function(["rain", "", "snow"])).all()
+    of_list = AutoSVC().fit(texts, hidden)
+    assert_array_equal(model.out_of_fold_scores_, of_list.out_of_fold_scores_)
+    assert_array_equal(model.decision_function(texts), of_list.decision_function(texts))
     assert model.predict(["rain wind storm cold"])[0] == 0
+    of_empty = model.decision_function([""])
+    for missing in ([None], [np.nan], pd.Series([pd.NA], dtype="string")):
+        assert_array_equal(model.decision_function(missing), of_empty)
+
+
+def test_what_is_no_text_among_texts_is_named():
+    for cell in (5, 5.0, b"rain"):
+        with pytest.raises(ValueError, match=f"row 2 is {cell!r}: make it a string"):
+            AutoSVC().fit(["rain", None, cell, "sun"], [0, 1, -1, -1])
 
 
 @pytest.mark.parametrize("is_column", [False, True])

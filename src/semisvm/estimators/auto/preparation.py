@@ -18,6 +18,7 @@ from semisvm.columns.table import (
     with_finite_squares,
 )
 from semisvm.estimators.classifier import FLOATS, refuse_too_large, validated
+from semisvm.labels import is_missing_value
 from semisvm.matrices import as_dense, is_frame, is_sparse_matrix
 
 POINTS = "points"
@@ -31,13 +32,15 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     `Schema` of a table. Without it X must be the same.
     """
     name = type(estimator).__name__
-    if is_texts(X):
+    was_texts = not reset and estimator._input == TEXTS
+    texts = _read_texts(X, are_expected=was_texts)
+    if texts is not None:
         if reset:
             estimator._input = TEXTS
-        elif estimator._input != TEXTS:
+        elif not was_texts:
             raise ValueError(f"{name} was fitted on columns, but X holds strings.")
-        return np.array([cell if isinstance(cell, str) else "" for cell in X], dtype=object)
-    if not reset and estimator._input == TEXTS:
+        return texts
+    if was_texts:
         raise ValueError(f"{name} was fitted on strings, but X is a {type(X).__name__}.")
     if reset:
         return _read_new_rows(estimator, X)
@@ -118,8 +121,10 @@ def _named_types(frame: Any, columns: Mapping[str, Any]) -> dict[str, Type]:
     return types
 
 
-def is_texts(X: Any) -> bool:
-    """Whether X is one string per row."""
+def _read_texts(X: Any, *, are_expected: bool) -> np.ndarray | None:
+    """One string per row, "" where it is missing; None where X is something else. Where texts are
+    expected all may be missing.
+    """
     if (
         is_sparse_matrix(X)
         or is_frame(X)
@@ -128,7 +133,16 @@ def is_texts(X: Any) -> bool:
         or len(X) == 0
         or getattr(X, "ndim", 1) != 1
     ):
-        return False
-    return any(isinstance(cell, str) for cell in X) and all(
-        cell is None or isinstance(cell, str | float) for cell in X
-    )
+        return None
+    cells = list(X)
+    if not are_expected and not any(isinstance(cell, str) for cell in cells):
+        return None
+    for row, cell in enumerate(cells):
+        if not isinstance(cell, str) and not is_missing_value(cell):
+            raise ValueError(
+                f"X holds one string per row, but row {row} is {cell!r}: make it a string, or None"
+                " where it is missing."
+            )
+    # Strings of Python: those of NumPy look different where rows are compared by what they hold.
+    texts = [str(cell) if isinstance(cell, str) else "" for cell in cells]
+    return np.array(texts, dtype=object)
