@@ -118,6 +118,17 @@ def test_members_see_rows_as_they_were_given(tmp_path):
     )
 
 
+@pytest.mark.parametrize("number", [np.float32, np.float64, np.int64])
+def test_the_weight_of_a_member_may_be_a_number_of_numpy(number):
+    X, y, _ = task(100)
+    member = ("linear", LogisticRegression())
+    scores = [
+        AutoSVC(members=[(*member, weight)]).fit(X, y).decision_function(X)
+        for weight in (2.0, number(2))
+    ]
+    assert_array_equal(*scores)
+
+
 def test_a_class_that_a_fold_lacks_and_weights():
     X, y, _ = task(n_labeled=12, n_classes=3)
     y[np.flatnonzero(y == 2)[1:]] = -1
@@ -140,6 +151,7 @@ def test_a_class_that_a_fold_lacks_and_weights():
             [("a", FrozenEstimator(LogisticRegression().fit([[0.0], [1.0]], [5, 6])))],
             "does not know",
         ),
+        ([("a", FrozenEstimator(LogisticRegression()))], "has no classes_: fit it before"),
     ],
 )
 def test_what_is_no_member_is_refused(members, told):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def read_members(members: Any, classes: np.ndarray) -> list[OutsideMember]:
                 f" ('boosting', HistGradientBoostingClassifier(), 1.0); got {entry!r}."
             )
         name, classifier, belief = parts if len(parts) == 3 else (*parts, 1.0)
-        if not (isinstance(belief, int | float) and 0 < belief < np.inf):
+        if not (isinstance(belief, Real) and 0 < float(belief) < np.inf):
             raise ValueError(
                 f"The weight of the member {name!r} must be a positive number, got {belief!r}."
             )
@@ -60,10 +61,15 @@ def read_members(members: Any, classes: np.ndarray) -> list[OutsideMember]:
             )
         if any(other.name == name for other in read):
             raise ValueError(f"Two members are named {name!r}: each needs a name of its own.")
-        known = getattr(classifier, "classes_", None) if _is_frozen(classifier) else None
-        if known is not None and not np.isin(classes, known).all():
+        if _is_frozen(classifier):
+            known = getattr(classifier, "classes_", None)
+            if known is None:
+                raise ValueError(
+                    f"The frozen member {name!r} has no classes_: fit it before it is frozen."
+                )
             missing = classes[~np.isin(classes, known)].tolist()
-            raise ValueError(f"The frozen member {name!r} does not know the classes {missing}.")
+            if missing:
+                raise ValueError(f"The frozen member {name!r} does not know the classes {missing}.")
         read.append(OutsideMember(name, classifier, float(belief)))
     return read
 
