@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -106,6 +107,16 @@ def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path, kernel, name):
     with pytest.raises(DataError, match=rf"m\.skops: the model holds .*{name}.*joblib\.dump"):
         semisvm.save(model, path, force=True)
     assert path.read_text() == "an earlier model"
+
+
+def test_autosvc_with_a_member_that_could_not_be_loaded_is_not_saved(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.where(np.arange(60) < 30, X[:, 0] > 0, -1)
+    for classifier in (RandomForestClassifier(5), HistGradientBoostingClassifier(max_iter=3)):
+        model = semisvm.AutoSVC(members=[("trees", classifier)]).fit(X, y)
+        with pytest.raises(DataError, match=r"the model holds sklearn\.\S+, which.*joblib\.dump"):
+            semisvm.save(model, tmp_path / "m.skops")
 
 
 def test_what_skops_trusts_is_read(tmp_path):

@@ -107,7 +107,7 @@ def save(model: Any, path: str | Path, *, force: bool = False) -> Path:
     ------
     DataError
         If the file exists or can't be written, or if the model holds what `load` does not read,
-        such as a kernel function.
+        such as a kernel function or a forest of scikit-learn.
     """
     require_extra("save", "skops")
     content = to_bytes(model)
