@@ -86,11 +86,11 @@ def not_numbers(taker: str, words: Mapping[Any, str | None], *, is_fit: bool) ->
     encode = (
         f"Encode the columns of a DataFrame by make_pipeline(semisvm.TableEncoder(), {taker}())"
     )
-    remedy = (
-        f"{encode}, or use semisvm.AutoSVC, which takes a DataFrame as it is"
-        if is_fit
-        else "Give rows as in fit"
-    )
+    remedy = f"{encode}, or use semisvm.AutoSVC, which takes a DataFrame as it is"
+    if taker == "AutoSVC":
+        remedy = "Pass columns='table', or a DataFrame without `columns`"
+    if not is_fit:
+        remedy = "Give rows as in fit"
     return ValueError(
         f"{taker} takes numbers, and {'; '.join(told[:MOST_COLUMNS_NAMED])}. {remedy}."
     )

@@ -578,11 +578,19 @@ def test_missing_cells_are_marked_and_an_unseen_category_is_like_a_rare_one():
         ({"number": ["size"]}, "there is no column 'size'"),
         ({"number": ["amount"], "category": ["amount"]}, "'amount' is named twice"),
         ({}, "no column is named"),
+        ({"number": "amount"}, r"'amount' is no list: write \['amount'\]"),
         ({"number": ["city"]}, "column 'city' can't be read as numbers, for example"),
+        ({"number": ["price"]}, r"'price' can't be read as .*: make it a column of numbers first"),
+        ("auto", r"numbers with a comma, for example '1,5': make it a column of numbers first \(p"),
+        ("points", "column 'city' holds text, .* Pass columns='table', or a DataFrame without"),
     ],
 )
 def test_columns_that_can_not_be_are_refused(columns, message):
     frame, _, hidden = mixed_table()
+    if columns == "auto":
+        frame["size"] = "1,5"
+        frame.loc[3, "size"] = "2,5"
+    frame["price"] = [f"${k},000" for k in range(1, 121)]
     with pytest.raises(ValueError, match=message):
         AutoSVC(columns=columns).fit(frame, hidden)
 

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.columns.cells import LARGEST_NUMBER, Column
-from semisvm.columns.table import Columns, Schema, read_table, user_frame
+from semisvm.columns.table import Columns, Schema, read_frame, user_frame
 from semisvm.columns.views import (
     MATRICES,
     QUANTILES,
@@ -201,7 +201,7 @@ class TableEncoder(DocumentationLinkMixin, TransformerMixin, BaseEstimator):
             return Schema(tuple(self.columns)).read(X)
         if isinstance(X, Columns):
             return X
-        reading = read_table(X)
+        reading = read_frame(X)
         self.left_out_ = {column.name: column.why for column in reading.left_out}
         return reading.columns
 

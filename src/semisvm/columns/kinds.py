@@ -67,6 +67,16 @@ class Unused:
     remedy: str = ""
 
 
+class MarkedNumbersError(ValueError):
+    """A column of numbers with separators, a currency or a unit, of which it must be known which
+    mark ends the whole part; `reason` is the message without that remedy.
+    """
+
+    def __init__(self, reason: str, remedy: str):
+        super().__init__(f"{reason}{remedy}")
+        self.reason = reason
+
+
 def parse_types(pairs: Mapping[str, str]) -> dict[str, Type]:
     """Check the types that a user gives to columns."""
     for name, type in pairs.items():
@@ -132,11 +142,11 @@ def _number_or_date(
     if column is None and wanted in (None, "date"):
         column = _as_date(name, cells)
     if column is None and wanted is not None:
+        reason = f"column {name!r} can't be read as {wanted}s, for example {_sample(cells)[0]!r}"
         _, remedy = _numbers_with_marks(cells, decimal) if wanted == "number" else ("", "")
-        hint = f" ({remedy})" if remedy else ""
-        raise ValueError(
-            f"column {name!r} can't be read as {wanted}s, for example {_sample(cells)[0]!r}{hint}"
-        )
+        if remedy:
+            raise MarkedNumbersError(reason, f" ({remedy})")
+        raise ValueError(reason)
     return column
 
 
@@ -172,9 +182,9 @@ def _as_number(
         remedy = ": set `decimal` to ',' if it is a decimal comma, to '.' if it separates thousands"
         if decimal is not None:
             remedy = f", and `decimal` is {decimal!r}: correct it, or write all in the same way"
-        raise ValueError(
-            f"column {name!r} holds numbers with a comma, for example"
-            f" {cells.given.iloc[0]!r}{remedy}"
+        raise MarkedNumbersError(
+            f"column {name!r} holds numbers with a comma, for example {cells.given.iloc[0]!r}",
+            remedy,
         )
     are_words = len(strays) <= STRAY_SPELLINGS and not any(map(DIGIT.search, strays))
     n_strays = len(cells.given) - len(_finite_numbers(cells))

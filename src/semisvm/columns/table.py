@@ -18,7 +18,13 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from semisvm.columns.cells import LARGEST_NUMBER, CellError, Cells, Column, Type, typed_column
-from semisvm.columns.kinds import Unused, decide, no_measurement, remark_on
+from semisvm.columns.kinds import (
+    MarkedNumbersError,
+    Unused,
+    decide,
+    no_measurement,
+    remark_on,
+)
 from semisvm.errors import counted, suggest
 from semisvm.matrices import is_frame
 
@@ -184,6 +190,17 @@ def read_table(
     return TableReading(
         Columns(schema, tuple(values for _, values in decided)), tuple(left_out), remarks
     )
+
+
+def read_frame(frame: pandas.DataFrame, types: Mapping[str, Type] | None = None) -> TableReading:
+    """The same for an estimator, which has no parameter for the mark of decimals."""
+    try:
+        return read_table(frame, types)
+    except MarkedNumbersError as error:
+        raise ValueError(
+            f"{error.reason}: make it a column of numbers first (pandas.read_csv has `decimal` and"
+            " `thousands`)"
+        ) from None
 
 
 def read_numbers(table: Columns) -> Columns:

@@ -11,8 +11,8 @@ from semisvm.columns.arrays import looks_like_a_table
 from semisvm.columns.cells import Type
 from semisvm.columns.table import (
     Columns,
+    read_frame,
     read_numbers,
-    read_table,
     user_frame,
     user_numbers,
     with_finite_squares,
@@ -86,7 +86,7 @@ def _read_new_rows(estimator: Any, X: Any) -> Any:
         types = _named_types(frame, columns)
         frame = frame[[name for name in frame.columns if name in types]]
     try:
-        table = read_table(frame, types).columns if numbers is None else read_numbers(numbers)
+        table = read_frame(frame, types).columns if numbers is None else read_numbers(numbers)
     except ValueError as error:
         raise ValueError(
             f"{type(estimator).__name__}: {error}. Correct it, or say what the columns are"
@@ -102,6 +102,9 @@ def _named_types(frame: Any, columns: Mapping[str, Any]) -> dict[str, Type]:
     faults = [f"{kind!r} is not a kind of column" for kind in columns if kind not in kinds]
     types: dict[str, Type] = {}
     for kind, names in columns.items():
+        if isinstance(names, str):
+            faults.append(f"{names!r} is no list: write [{names!r}]")
+            continue
         for name in names:
             text = str(name)
             if text not in frame.columns and isinstance(name, int) and name < frame.shape[1]:
