@@ -65,8 +65,8 @@ def kernel_rows(
         Memory for kernel rows in megabytes; by default half of the free memory of the host, or most
         of the free memory of the device.
     dtype : data-type, default=numpy.float32
-        Float type of the kernel values. A precomputed matrix on the host keeps its type. Use float64
-        for kernel values above 1,000, and for "rbf" with ``gamma * |x|**2`` above 1,000.
+        Float type of the kernel values. A precomputed matrix on the host keeps its type. Use
+        float64 for kernel values above 1,000, and for "rbf" with ``gamma * |x|**2`` above 1,000.
     is_frugal : bool, default=False
         Whether the rows are for a single solve, which may then overwrite rows that it no longer
         needs.

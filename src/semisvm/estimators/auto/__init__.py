@@ -113,11 +113,12 @@ class AutoSVC(
         How to choose the threshold for the second of two classes if there is no target. "share":
         accept as many unlabeled rows as are expected to be of the class, by a sigmoid of
         out-of-fold scores, or the share among the labels if these scores do not rise with the
-        class. "f1": accept more, for a high F1 of a rare class. "labeled_f1": the best F1 on the
-        labeled rows, as in `semisvm fit`. "score": accept scores above 0. Costs and class weights
-        set the threshold to 0. So do "share" and "f1" with fewer than 50 unlabeled rows or two
-        labels of a class, and "share" if 0 gives the expected share within the accuracy that the
-        labels allow. With more than two classes the largest score wins.
+        class. "f1": accept a share between that one and the share with the best expected F1, for a
+        rare class. "labeled_f1": the best F1 on the labeled rows, as in `semisvm fit`. "score":
+        accept scores above 0. Costs and class weights set the threshold to 0. So do "share" and
+        "f1" with fewer than 50 unlabeled rows or two labels of a class, and "share" if 0 gives the
+        expected share within the accuracy that the labels allow. With more than two classes the
+        largest score wins.
     costs : dict {class: cost} or array-like of shape (n_classes, n_classes), default=None
         Costs of errors. A dictionary has one cost for every class, which multiplies the loss of its
         rows. A matrix has one row per true class and one column per predicted class, in the order

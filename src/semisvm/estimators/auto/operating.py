@@ -293,9 +293,8 @@ class OperatingMixin(OperatingPointsMixin):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows, or with ``kernel="precomputed"`` the kernel values between them and the
-            training rows.
+        X : array-like, sparse matrix, DataFrame or array-like of str
+            The rows, of the kind that was fitted.
 
         Returns
         -------
