@@ -518,6 +518,16 @@ def test_rows_that_cannot_be_told_apart_and_an_impossible_prior_are_warned_of():
         PositiveUnlabeledSVC(prior=0.6, random_state=0).fit(X, y)
 
 
+@pytest.mark.parametrize("gamma", [100.0, 1e9])
+def test_a_kernel_in_which_no_two_rows_are_alike_tells_nothing_apart(gamma):
+    X, digit = load_digits(return_X_y=True)
+    y = np.where((digit == 3) & (np.arange(len(digit)) < 500), 1, -1)
+    with pytest.warns(UserWarning, match="out of fold, the AUC is 0.50"):
+        model = PositiveUnlabeledSVC(gamma=gamma, random_state=0).fit(X, y)
+    assert model.pu_auc_ == 0.5
+    assert model.prior_bound_ == 1.0
+
+
 @pytest.mark.parametrize("n_steps", [0, 1, 60, 400])
 def test_a_fit_that_is_ended_early_is_usable(n_steps):
     X, y, _ = clouds()

@@ -33,6 +33,7 @@ from semisvm.labels import UNLABELED_CODE
 from semisvm.machines import hinge_problem, slack
 from semisvm.model_selection.cross_fit import assign_folds
 
+EXACT_BITS = 43  # of the largest score; where kernel values vanish, others tell the sides apart
 POSITIVE_WEIGHTS = (0.06, 0.2, 0.5, 1.0)
 UNTUNED_WEIGHT = 0.5
 N_DRAWS_OF_FOLDS = 3  # with few positives much of the noise comes from the draw of the folds
@@ -201,7 +202,15 @@ def _score_folds(
     solutions = rounds.solve_many(problems, [rounds.solution] * len(problems))
     aucs = []
     for (draw, is_tested), solution in zip(tests, solutions, strict=True):
-        f = solution.decision_values
+        f = without_rounding_errors(solution.decision_values)
         scores[draw, is_tested] = f[is_tested]
         aucs.append(rank_auc(f[is_tested & (sign > 0)], f[is_tested & (sign == 0)]))
     return scores, float(np.mean(aucs))
+
+
+def without_rounding_errors(scores: np.ndarray) -> np.ndarray:
+    """Scores rounded to EXACT_BITS of the largest, so that those that only rounding told apart are
+    equal.
+    """
+    unit = 2.0 ** (np.frexp(np.abs(scores).max())[1] - EXACT_BITS)
+    return np.rint(scores / unit) * unit
