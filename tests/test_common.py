@@ -76,6 +76,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:y has no unlabeled rows")  # of PositiveUnlabeledSVC
 @parametrize_with_checks(
     [*(case.make() for case in CASES), *OTHERS], expected_failed_checks=expected_failures
 )

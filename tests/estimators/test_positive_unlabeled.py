@@ -151,9 +151,10 @@ def test_the_machine_is_the_one_that_a_general_solver_finds_in_the_primal(loss, 
     assert_allclose(found - found.mean(), f - f.mean(), atol=2e-3 * max(1, C))
 
 
-def test_without_unlabeled_rows_it_is_the_ordinary_machine():
+def test_without_unlabeled_rows_it_is_the_ordinary_machine_and_says_so():
     X, _, truth = clouds()
-    model = PositiveUnlabeledSVC(tol=1e-6).fit(X, truth.astype(int))
+    with pytest.warns(UserWarning, match="an ordinary SVC of 0 and 1. If 0 .* pass unlabeled=0"):
+        model = PositiveUnlabeledSVC(tol=1e-6).fit(X, truth.astype(int))
     expected = SupervisedSVC(tol=1e-6).fit(X, truth.astype(int))
     assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-4)
     assert (model.threshold_, model.operating_point_, model.operating_points_) == (0.0, None, {})

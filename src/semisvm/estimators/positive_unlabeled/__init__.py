@@ -55,7 +55,7 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
     lift, so it is only reported if the prior is given.
 
     Labeled negatives are used if there are any: with two labels in y, the second is the positive
-    one. Without unlabeled rows it is then an ordinary SVC.
+    one. Without unlabeled rows it is then an ordinary SVC, with a warning.
 
     Parameters
     ----------
@@ -351,7 +351,14 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         self.prior_ = self.prior_bound_ = np.nan
         self.threshold_ = np.zeros(1)
         self.operating_points_ = {}
-        warnings: list[Warning] = []
+        negative, positive = problem.labels.classes.tolist()
+        warnings: list[Warning] = [
+            UserWarning(
+                f"y has no unlabeled rows, so this is an ordinary SVC of {negative!r} and"
+                f" {positive!r}. If {negative!r} marks the rows that are not known, pass"
+                f" unlabeled={negative!r}."
+            )
+        ]
         if has_unlabeled:
             point, warnings = settle_threshold(
                 target, prior, self.confidence, search, fits[0].scores, sign, held
@@ -361,7 +368,7 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
             self.prior_ = known.prior_estimate if prior is None else math.sqrt(math.prod(prior))
             self.prior_bound_ = known.prior_bound
             self.threshold_ = np.array([point.threshold])
-            self.operating_points_ = {problem.labels.classes.tolist()[1]: point}
+            self.operating_points_ = {positive: point}
         per_row = {"out_of_fold_scores_": search.mean_scores(len(sign)) - self.threshold_}
         return MethodFit(fits, formula, "ovr", rows=rows, per_row=per_row, warnings=tuple(warnings))
 

@@ -33,7 +33,7 @@ from semisvm.labels import UNLABELED_CODE
 from semisvm.machines import hinge_problem, slack
 from semisvm.model_selection.cross_fit import assign_folds
 
-EXACT_BITS = 43  # of the largest score; where kernel values vanish, others tell the sides apart
+EXACT_BITS = 43  # of the largest score; the bits after them are rounding errors
 POSITIVE_WEIGHTS = (0.06, 0.2, 0.5, 1.0)
 UNTUNED_WEIGHT = 0.5
 N_DRAWS_OF_FOLDS = 3  # with few positives much of the noise comes from the draw of the folds
