@@ -1,12 +1,16 @@
 """PreferenceClassifier: the same rounds around other classifiers."""
 
 import numpy as np
+import pandas as pd
+import polars
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_blobs, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import TunedThresholdClassifierCV
@@ -14,7 +18,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils import check_random_state
 
@@ -290,6 +294,42 @@ def test_numbers_in_an_array_of_objects_are_the_same_rows():
 
 
 # ---- beside TunedThresholdClassifierCV ----
+
+
+@pytest.mark.parametrize("to_frame", [pd.DataFrame, polars.DataFrame])
+def test_a_classifier_that_knows_columns_by_name_gets_the_frame(to_frame):
+    X, y, _ = overlapping(1, n=240, n_labeled=80)
+    frame = to_frame({"a": X[:, 0], "kind": np.where(X[:, 1] > 0, "u", "v"), "b": X[:, 1]})
+    array = np.column_stack([X[:, 0], np.where(X[:, 1] > 0, "u", "v"), X[:, 1]]).astype(object)
+    array[:, [0, 2]] = X[:, :2]
+
+    def fitted(names, rows):
+        numbers, words = (StandardScaler(), names[:2]), (OneHotEncoder(), names[2:])
+        columns = make_column_transformer(numbers, words)
+        classifier = make_pipeline(columns, LogisticRegression())
+        return PreferenceClassifier(classifier, min_recall=0.8, random_state=0).fit(rows, y)
+
+    of_names = fitted(["a", "b", "kind"], frame)
+    of_places = fitted([0, 2, 1], array)
+    assert_allclose(of_names.decision_function(frame), of_places.decision_function(array))
+    assert of_names.feature_names_in_.tolist() == ["a", "kind", "b"]
+    with pytest.raises(ValueError, match="yet now missing:\n- b"):
+        of_names.predict(frame[["a", "kind"]])
+    frozen = PreferenceClassifier(FrozenEstimator(of_names.estimator_), min_recall=0.8)
+    assert frozen.fit(frame, y).operating_point_.recall.value >= 0.8
+
+
+@pytest.mark.parametrize("form", [list, np.array, pd.Series])
+def test_texts_reach_a_classifier_of_texts(form):
+    X, y, truth = overlapping(1, n=240, n_labeled=80)
+    texts = form(
+        [f"{'up' if a > 0 else 'down'} {'left' if b > 0 else 'right'}" for a, b in X[:, :2]]
+    )
+    classifier = make_pipeline(TfidfVectorizer(), LogisticRegression())
+    model = PreferenceClassifier(classifier, min_recall=0.8, random_state=0).fit(texts, y)
+    assert model.operating_point_.recall.value >= 0.8
+    assert_array_equal(model.predict(texts)[y < 0], model.transduction_[y < 0])
+    assert np.mean(model.predict(texts)[truth == 1] == 1) > 0.7
 
 
 def test_the_attributes_of_tuned_thresholds_have_their_names():

@@ -18,10 +18,11 @@ from semisvm.device import TensorRows
 from semisvm.errors import UndefinedError, not_numbers
 from semisvm.kernels.precision import largest_magnitude, parts_of_rows
 from semisvm.kernels.threads import for_each
-from semisvm.labels import Labels
+from semisvm.labels import Labels, is_missing_value
 from semisvm.matrices import (
     PickedRows,
     columns_of_words,
+    is_frame,
     is_plain_float,
     is_sparse_matrix,
     stored_numbers,
@@ -79,6 +80,33 @@ def measured(estimator: Any, X: Any, **how: Any) -> tuple[Any, float | None]:
             raise
     # Norms of sparse rows are sums over the stored numbers, here and in scikit-learn.
     return (without_duplicates(checked) if is_sparse_matrix(checked) else checked), None
+
+
+def read_texts(X: Any, *, are_expected: bool = False) -> np.ndarray | None:
+    """One string per row, "" where it is missing; None where X is something else. Where texts are
+    expected all may be missing.
+    """
+    if (
+        is_sparse_matrix(X)
+        or is_frame(X)
+        or not hasattr(X, "__len__")
+        or isinstance(X, str | dict)
+        or len(X) == 0
+        or getattr(X, "ndim", 1) != 1
+    ):
+        return None
+    cells = list(X)
+    if not are_expected and not any(isinstance(cell, str) for cell in cells):
+        return None
+    for row, cell in enumerate(cells):
+        if not isinstance(cell, str) and not is_missing_value(cell):
+            raise ValueError(
+                f"X holds one string per row, but row {row} is {cell!r}: make it a string, or None"
+                " where it is missing."
+            )
+    # Strings of Python: those of NumPy look different where rows are compared by what they hold.
+    texts = [str(cell) if isinstance(cell, str) else "" for cell in cells]
+    return np.array(texts, dtype=object)
 
 
 def row_weights(sample_weight: Any, X: Any) -> np.ndarray:

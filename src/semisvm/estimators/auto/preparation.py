@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
-import numpy as np
-
 from semisvm.columns.arrays import looks_like_a_table
 from semisvm.columns.cells import Type
 from semisvm.columns.table import (
@@ -17,8 +15,7 @@ from semisvm.columns.table import (
     user_numbers,
     with_finite_squares,
 )
-from semisvm.estimators.classifier import FLOATS, refuse_too_large, validated
-from semisvm.labels import is_missing_value
+from semisvm.estimators.classifier import FLOATS, read_texts, refuse_too_large, validated
 from semisvm.matrices import as_dense, is_frame, is_sparse_matrix
 
 POINTS = "points"
@@ -33,7 +30,7 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     """
     name = type(estimator).__name__
     was_texts = not reset and estimator._input == TEXTS
-    texts = _read_texts(X, are_expected=was_texts)
+    texts = None if isinstance(X, Columns) else read_texts(X, are_expected=was_texts)
     if texts is not None:
         if reset:
             estimator._input = TEXTS
@@ -122,30 +119,3 @@ def _named_types(frame: Any, columns: Mapping[str, Any]) -> dict[str, Type]:
             f" for some of {', '.join(kinds)}; here {faults[0]}."
         )
     return types
-
-
-def _read_texts(X: Any, *, are_expected: bool) -> np.ndarray | None:
-    """One string per row, "" where it is missing; None where X is something else. Where texts are
-    expected all may be missing.
-    """
-    if (
-        is_sparse_matrix(X)
-        or is_frame(X)
-        or not hasattr(X, "__len__")
-        or isinstance(X, str | dict | Columns)
-        or len(X) == 0
-        or getattr(X, "ndim", 1) != 1
-    ):
-        return None
-    cells = list(X)
-    if not are_expected and not any(isinstance(cell, str) for cell in cells):
-        return None
-    for row, cell in enumerate(cells):
-        if not isinstance(cell, str) and not is_missing_value(cell):
-            raise ValueError(
-                f"X holds one string per row, but row {row} is {cell!r}: make it a string, or None"
-                " where it is missing."
-            )
-    # Strings of Python: those of NumPy look different where rows are compared by what they hold.
-    texts = [str(cell) if isinstance(cell, str) else "" for cell in cells]
-    return np.array(texts, dtype=object)

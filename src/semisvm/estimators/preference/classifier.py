@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_array, get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.decision.counts import count_all, f_score, precision, recall
 from semisvm.estimators.binary import pairs
@@ -22,6 +22,7 @@ from semisvm.estimators.classifier import (
     SemiSupervisedMixin,
     check_every_class_is_used,
     read_random_sample,
+    read_texts,
     refuse_undefined,
     row_weights,
     validated,
@@ -35,6 +36,7 @@ from semisvm.estimators.rounds import EndedEarlyError
 from semisvm.estimators.streams import fit_gathered, scores_of_rows
 from semisvm.estimators.targets import begin_check
 from semisvm.labels import Labels, encode, refuse_marker_as_class
+from semisvm.matrices import is_frame
 from semisvm.model_selection.scoring import winning_codes
 from semisvm.primal.dask_rows import is_streamed
 from semisvm.primal.rows import Rows
@@ -339,7 +341,14 @@ class PreferenceClassifier(
         return scores
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
-        """The rows as an array or CSR matrix; NaN is allowed where the estimator takes it."""
+        """The rows: a DataFrame as it is, as columns may be told by their names; texts; an array or
+        CSR matrix, in which NaN is allowed where the estimator takes it.
+        """
+        if is_frame(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        if (texts := read_texts(X)) is not None:
+            return texts
         tags = get_tags(self.estimator).input_tags
         return validated(
             self,
@@ -382,7 +391,9 @@ def _arranged(
 
 
 def _as_numbers(X: Any) -> Any:
-    """Objects that are all numbers as float64; other rows as they are."""
+    """Objects that are all numbers as float64, and a DataFrame as an array; others as they are."""
+    if is_frame(X):
+        X = check_array(X, dtype=None, ensure_all_finite=False)
     if not isinstance(X, np.ndarray) or X.dtype.kind != "O":
         return X
     if any(isinstance(cell, str | bytes) for cell in X.flat):
