@@ -9,10 +9,11 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_iris, make_blobs
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score, brier_score_loss
 from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import LinearSVC
 
 from semisvm import SelfTrainingSVC, SemiSupervisedKFold, SupervisedSVC
 from semisvm.model_selection import SemiSupervisedCalibratedClassifierCV, cross_fit_scores
@@ -206,3 +207,16 @@ def test_two_labels_of_each_class_are_enough():
     y[rows] = truth[rows]
     model = SemiSupervisedCalibratedClassifierCV(SupervisedSVC()).fit(X, y)
     assert_array_equal(~np.isnan(model.out_of_fold_scores_), y != -1)
+
+
+def test_a_classifier_that_counts_the_marker_as_a_class_is_refused():
+    X, y = load_iris(return_X_y=True)
+    hidden = np.where(np.arange(150) % 3 == 0, y, -1)
+    told = "LinearSVC counts the marker of unlabeled rows, -1, as a class"
+    with pytest.raises(ValueError, match=told):
+        SemiSupervisedCalibratedClassifierCV(LinearSVC()).fit(X, hidden)
+    with pytest.raises(ValueError, match=told):
+        cross_fit_scores(LinearSVC(), X, hidden, cv=SemiSupervisedKFold(3))
+    labeled = hidden >= 0
+    scores = cross_fit_scores(LinearSVC(), X[labeled], y[labeled], cv=SemiSupervisedKFold(3))
+    assert scores.shape == (50, 3)

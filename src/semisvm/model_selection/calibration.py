@@ -26,7 +26,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags, indexable
 
 from semisvm.labels import Labels, encode, refuse_marker_as_class
-from semisvm.model_selection.cross_fit import cross_fit_scores
+from semisvm.model_selection.cross_fit import cross_fit_scores, refuse_marker_among_classes
 from semisvm.model_selection.scoring import LabelsAndScoresMixin
 from semisvm.model_selection.splitters import SemiSupervisedKFold
 from semisvm.sklearn_private import HasMethods, StrOptions, fit_context, num_samples
@@ -135,6 +135,7 @@ class SemiSupervisedCalibratedClassifierCV(
         X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.estimator_ = clone(self.estimator).fit(X, y, **weights)
+        refuse_marker_among_classes(self.estimator_, self.unlabeled)
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else num_samples(X))
         cv = self._splitter(labels)
         scores = cross_fit_scores(

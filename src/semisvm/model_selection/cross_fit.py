@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from semisvm.labels import find_labeled
 from semisvm.sklearn_private import num_samples, safe_split
 
 TrainTest = tuple[np.ndarray, np.ndarray]
@@ -208,6 +209,7 @@ def cross_fit_scores(
 
     def fit_and_score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
         fitted = _fit_clone(estimator, X, y, train, sample_weight)
+        refuse_marker_among_classes(fitted, getattr(cv, "unlabeled", None))
         classes.append(fitted.classes_)
         if not np.array_equal(classes[-1], classes[0]):
             raise ValueError(
@@ -216,6 +218,17 @@ def cross_fit_scores(
         return getattr(fitted, method)(safe_split(fitted, X, None, test, train)[0])
 
     return cross_fit(folds, fit_and_score, num_samples(X))
+
+
+def refuse_marker_among_classes(fitted: Any, unlabeled: Any) -> None:
+    """Raise ValueError for a classifier that took the marker of unlabeled rows for a class."""
+    is_label = find_labeled(fitted.classes_, unlabeled=unlabeled)
+    if not is_label.all():
+        marker = np.asarray(fitted.classes_)[~is_label].tolist()[0]
+        raise ValueError(
+            f"{type(fitted).__name__} counts the marker of unlabeled rows, {marker!r}, as a class:"
+            " use an estimator of semisvm, or give it the labeled rows alone."
+        )
 
 
 def _fit_clone(estimator: Any, X: Any, y: Any, train: np.ndarray, sample_weight: Any) -> Any:
