@@ -166,9 +166,11 @@ def test_hiding_with_another_marker():
     assert hide(["a", "b", "a"], [0], marker="unknown").tolist() == ["a", "unknown", "unknown"]
 
 
-def test_a_row_without_a_label_can_not_be_kept():
+def test_a_row_without_a_label_and_a_number_of_rows_can_not_be_kept():
     with pytest.raises(ValueError, match="Row 2 is in keep, but has no label"):
         hide([0, 1, -1], [0, 2])
+    with pytest.raises(ValueError, match="keep holds the numbers of rows, or a mask, and is 2"):
+        hide([0, 1, 1], 2)
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,11 @@ def hide(y: ArrayLike, keep: ArrayLike, *, marker: float | str = MARKER) -> NDAr
     [0, 1, -1, -1]
     """
     labels = encode(y, unlabeled=marker)
+    if np.ndim(keep) != 1:
+        raise ValueError(
+            f"keep holds the numbers of rows, or a mask, and is {keep!r}."
+            " semisvm.model_selection.split(y, labeled=40).labeled draws 40 rows."
+        )
     shown = np.zeros(len(labels.codes), dtype=bool)
     shown[np.asarray(keep)] = True
     if not labels.is_labeled[shown].all():
