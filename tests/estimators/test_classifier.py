@@ -211,6 +211,14 @@ def test_class_weights_that_are_all_0_are_refused(method, rows):
         method(class_weight={0: 0, 1: 0.0}).fit(X, y)
 
 
+@pytest.mark.parametrize("names", [[0, 1, 2], [0.0, 1.0, 2.0], ["eggs", "ham", "spam"]])
+def test_a_class_whose_rows_all_have_weight_0_is_named(names):
+    y = np.array(names)
+    name = names[2]
+    with pytest.raises(ValueError, match=f"^No row of class {name!r} has a positive sample_weight"):
+        SupervisedSVC().fit(np.arange(3.0)[:, None], y, sample_weight=[1, 1, 0])
+
+
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
 @pytest.mark.parametrize("method", WEIGHED)
 def test_the_labeled_rows_of_a_class_of_weight_0_take_no_part(method, multi_class):

@@ -150,10 +150,11 @@ def check_every_class_is_used(labels: Labels, in_use: np.ndarray) -> None:
     gone = np.setdiff1d(labels.codes[labels.is_labeled], labels.codes[in_use & labels.is_labeled])
     if len(gone):
         one_left = "Invalid input - all samples with positive weights belong to the same class. "
+        name = labels.classes.tolist()[gone[0]]
         raise ValueError(
             f"{one_left if labels.n_classes - len(gone) == 1 else ''}"
-            f"No row of class {labels.classes[gone[0]]!r} has a positive sample_weight: give one"
-            " some weight or leave the class out of y."
+            f"No row of class {name!r} has a positive sample_weight: give one some weight or leave"
+            " the class out of y."
         )
 
 
