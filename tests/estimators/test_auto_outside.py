@@ -129,6 +129,16 @@ def test_the_weight_of_a_member_may_be_a_number_of_numpy(number):
     assert_array_equal(*scores)
 
 
+@pytest.mark.parametrize("name", ["words", "random forest"])  # families of texts and of tables
+def test_the_name_of_a_member_changes_nothing(name):
+    X, y, _ = task(100)
+    scores = [
+        AutoSVC(members=[(other, LogisticRegression())]).fit(X, y).decision_function(X)
+        for other in ("mine", name)
+    ]
+    assert_array_equal(*scores)
+
+
 def test_a_class_that_a_fold_lacks_and_weights():
     X, y, _ = task(n_labeled=12, n_classes=3)
     y[np.flatnonzero(y == 2)[1:]] = -1

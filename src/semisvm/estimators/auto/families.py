@@ -217,8 +217,9 @@ def weigh_families(
 ) -> Stacked:
     """Find the weights of families by the crossed scores of some labeled rows, all by default."""
     share = min(1.0, float(target.weight.sum()) / (LABELS_PER_CLASS * settings.n_classes))
+    ours = [name for name, fit in fits.items() if fit.belief is None]
     of_columns = {
-        name: few + share * (many - few) for name, (few, many) in BELIEFS.items() if name in fits
+        name: few + share * (many - few) for name, (few, many) in BELIEFS.items() if name in ours
     }
     beliefs = dict.fromkeys(fits, 1.0)
     strength = settings.strength
@@ -226,7 +227,7 @@ def weigh_families(
         mean = sum(of_columns.values()) / len(of_columns)
         beliefs |= {name: belief / mean for name, belief in of_columns.items()}
         strength *= 1 + share * (PULL_OF_TABLES - 1)
-    elif any(name.startswith("words") for name in fits):
+    elif any(name.startswith("words") for name in ours):
         strength *= PULL_OF_TEXTS
     beliefs |= {name: fit.belief for name, fit in fits.items() if fit.belief is not None}
     prior = np.array(list(beliefs.values()))
