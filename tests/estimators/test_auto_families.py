@@ -612,6 +612,14 @@ def test_rows_of_another_kind_are_refused():
         AutoSVC().fit(frame, hidden)
 
 
+def test_where_there_are_no_rows_the_error_says_so():
+    frame, _, hidden = mixed_table()
+    for rows in (frame, frame[["amount"]], frame["note"], frame["note"].to_list()):
+        model = AutoSVC().fit(rows, hidden)
+        with pytest.raises(ValueError, match=r"0 sample\(s\) while .* required by AutoSVC"):
+            model.predict(rows[:0])
+
+
 def test_rows_of_which_rounding_leaves_no_direction_are_refused(monkeypatch):
     nothing = (
         np.empty(0),

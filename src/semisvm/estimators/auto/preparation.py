@@ -29,6 +29,10 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     `Schema` of a table. Without it X must be the same.
     """
     name = type(estimator).__name__
+    if not isinstance(X, Columns) and _has_no_rows(X):
+        raise ValueError(
+            f"Found array with 0 sample(s) while a minimum of 1 is required by {name}."
+        )
     was_texts = not reset and estimator._input == TEXTS
     texts = None if isinstance(X, Columns) else read_texts(X, are_expected=was_texts)
     if texts is not None:
@@ -53,6 +57,10 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
                 return with_finite_squares(estimator._input.read(numbers))
         X = user_frame(estimator, X, reset=False, ignores_others=is_named)
     return estimator._input.read(X)
+
+
+def _has_no_rows(X: Any) -> bool:
+    return not X if isinstance(X, list | tuple) else getattr(X, "shape", ())[:1] == (0,)
 
 
 def _read_new_rows(estimator: Any, X: Any) -> Any:
