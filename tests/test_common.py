@@ -435,6 +435,8 @@ def test_columns_of_text_and_dates_are_named_with_what_encodes_them(case):
             case.make().fit(rows, y)
         assert f"takes numbers, and {told}" in str(error.value)
         assert encode in str(error.value)
+    with pytest.raises(ValueError, match="takes numbers, and X holds texts"):
+        case.make().fit([f"row {label}" for label in y], y)
     make_pipeline(TableEncoder(), case.make()).fit(words.assign(color=words["size"].str[:1]), y)
     with pytest.raises(
         ValueError, match=r"column 'color' holds text, for example 'red'\. Give rows as in fit"

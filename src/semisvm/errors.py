@@ -96,6 +96,14 @@ def not_numbers(taker: str, words: Mapping[Any, str | None], *, is_fit: bool) ->
     )
 
 
+def not_numbers_but_texts(taker: str) -> ValueError:
+    """Build the error for an estimator that is given one string per row."""
+    return ValueError(
+        f"{taker} takes numbers, and X holds texts. Use make_pipeline(TfidfVectorizer(),"
+        f" {taker}()), or semisvm.AutoSVC, which takes texts as they are."
+    )
+
+
 def suggest(wanted: str, there: Iterable[str]) -> str:
     """List the names that exist, those that are spelled much like the `wanted` one first."""
     names = list(there)

@@ -96,7 +96,10 @@ def test_a_pipeline_on_it_is_saved_and_loaded(tmp_path):
 
 @pytest.mark.parametrize("X", [["rain and wind", "sun", "rain", "wind"], [["a"], ["b"]] * 2])
 def test_texts_and_categories_are_refused(X):
-    with pytest.raises(ValueError, match=r"could not convert string to float|Expected 2D array"):
+    with pytest.raises(
+        ValueError,
+        match=r"could not convert string to float|UnlabeledKernel takes numbers, and X holds texts",
+    ):
         UnlabeledKernel().fit(X, [0, 1, -1, -1])
 
 

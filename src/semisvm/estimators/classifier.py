@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.device import TensorRows
-from semisvm.errors import UndefinedError, not_numbers
+from semisvm.errors import UndefinedError, not_numbers, not_numbers_but_texts
 from semisvm.kernels.precision import largest_magnitude, parts_of_rows
 from semisvm.kernels.threads import for_each
 from semisvm.labels import Labels, is_missing_value
@@ -77,6 +77,8 @@ def measured(estimator: Any, X: Any, **how: Any) -> tuple[Any, float | None]:
                 raise not_numbers(
                     type(estimator).__name__, words, is_fit=how.get("reset", True)
                 ) from None
+            if isinstance(X, list | tuple) and X and all(isinstance(x, str) for x in X):
+                raise not_numbers_but_texts(type(estimator).__name__) from None
             raise
     # Norms of sparse rows are sums over the stored numbers, here and in scikit-learn.
     return (without_duplicates(checked) if is_sparse_matrix(checked) else checked), None
