@@ -293,6 +293,43 @@ def test_nothing_is_refuted_while_labels_are_unspent():
     assert len(campaign.accepted().rows) == 3
 
 
+def test_labels_are_forecast_for_sets_that_are_not_accepted_yet():
+    scores, truth = pool()
+    campaign = Campaign(scores, min_precision=0.8, seed="0e")
+    while campaign.n_labels < 200:
+        rows = campaign.draw(20)
+        campaign.tell(rows, truth[rows])
+        verdict = campaign.verdict()
+        accepted = campaign.accepted().rows
+        answers = np.array([campaign.answers.get(row, -1) for row in range(len(scores))])
+        in_sight = []
+        for line in verdict.table:
+            unlabeled = np.flatnonzero((answers == -1) & (scores > line.threshold))
+            is_accepted = verdict.certified and np.isin(unlabeled, accepted).all()
+            assert (line.forecast == 0) == is_accepted
+            if line.forecast:
+                in_sight.append((line.forecast, len(unlabeled) + verdict.n_found))
+        assert (verdict.forecast, verdict.next_accepted) == min(in_sight)
+        assert verdict.next_accepted > verdict.n_accepted
+    assert verdict.certified
+
+
+def test_the_next_set_of_a_recall_is_smaller_than_the_one_that_is_certified():
+    scores, truth = pool(800)
+    campaign = Campaign(scores, min_recall=0.8, seed="0f")
+    next_sets = []
+    while campaign.n_labels < 400:
+        rows = campaign.draw(10)
+        campaign.tell(rows, truth[rows])
+        verdict = campaign.verdict()
+        if verdict.certified:
+            next_sets.append((verdict.next_accepted, verdict.n_accepted))
+    smaller = [after < now for after, now in next_sets if after is not None]
+    assert len(smaller) > 10
+    assert all(smaller)
+    assert len(smaller) < len(next_sets)  # None where the next proof leaves the set as it is
+
+
 def test_a_budget_plans_and_does_not_bind():
     scores, truth = pool()
     with pytest.raises(ValueError, match="budget must be at least 1"):

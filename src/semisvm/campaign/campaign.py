@@ -634,7 +634,8 @@ class Campaign:
         -------
         AcceptedRows
             `rows`, the row numbers in ascending order, and `reasons`, "above the threshold" or
-            "found positive" for each; both empty while nothing is certified.
+            "found positive" for each. While nothing is certified, both are empty; for a precision
+            they have the rows found positive, and as many of the highest scores as these allow.
         """
         return self._tests.accepted()
 

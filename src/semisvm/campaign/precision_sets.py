@@ -131,13 +131,21 @@ class PrecisionSets(Procedure):
         is_set = best is not None and not is_whole[best]
         if best is None and is_whole.any():
             best = int(np.flatnonzero(is_whole)[-1])
+        # Rows that are accepted once a set is proved: those found negative are not among them.
+        n_unlabeled = np.cumsum(outlook.unlabeled)[: len(self._bounds)]
+        if_proved = (n_unlabeled + outlook.hits.sum()).astype(int)
+        if best is not None:
+            are_inside = if_proved <= n_accepted
+            forecasts = [
+                0 if inside else n for inside, n in zip(are_inside, forecasts, strict=True)
+            ]
         table = tuple(
             self._line(k, float(levels[k]), bool(is_whole[k]) or k == best, outlook, forecasts[k])
             for k in range(len(self._bounds))
         )
         larger = [
             (forecast, int(n))
-            for n, forecast in zip(self._sizes, forecasts, strict=True)
+            for n, forecast in zip(if_proved, forecasts, strict=True)
             if forecast and n > n_accepted
         ]
         forecast, next_accepted = min(larger, default=(None, None))

@@ -47,7 +47,8 @@ class ThresholdEvidence:
     is_known : bool or None
         Whether the answers show for certain that it reaches the target (True) or misses it (False).
     forecast : int or None
-        The approximate number of further labels that it takes; None if no certificate is in sight.
+        The approximate number of further labels that it takes: 0 if its rows are accepted already,
+        None if no certificate is in sight.
     """
 
     threshold: float

@@ -85,18 +85,20 @@ class RecallThresholds(Procedure):
         strictest = self._strictest()
         thresholds = self._plan.thresholds
         lines = self._lines()
+        n_accepted = int(self._is_accepted().sum())
         forecast = next_accepted = None
         is_open = self._n_passed < len(thresholds)
         if is_open and with_forecasts and (self._answers == UNLABELED).any():
             forecast = self._forecast(self._n_passed)
-        if forecast is not None:
-            next_accepted = thresholds[self._n_passed].n_accepted
+        if forecast is not None:  # where rows found positive prove it already, its set stays
+            n_next = int(self._accepts(self._n_passed).sum())
+            next_accepted = None if n_next == n_accepted else n_next
         return Standing(
             status=self._status_of_set(strictest),
             table=tuple(self._line(k, strictest, with_forecasts) for k in lines),
             best=None if strictest is None else lines.index(strictest),
             estimates={} if strictest is None else {"recall": self._estimate(strictest)},
-            n_accepted=int(self._is_accepted().sum()),
+            n_accepted=n_accepted,
             forecast=forecast,
             next_accepted=next_accepted,
             holds_for_set_only=strictest is not None and strictest == self._n_passed,
@@ -146,12 +148,17 @@ class RecallThresholds(Procedure):
 
         A row answered "don't know" stays in: it may be positive.
         """
-        may_be_positive = np.isin(self._answers, self._may_be_positive)
         k = self._strictest()
-        if k is None and may_be_positive.any():
-            return np.zeros(len(self._answers), dtype=bool)
-        n_bands = 0 if k is None else self._plan.thresholds[k].n_bands
-        return (self._bands < n_bands) & may_be_positive | (self._answers == POSITIVE)
+        if k is not None:
+            return self._accepts(k)
+        is_known = not np.isin(self._answers, self._may_be_positive).any()
+        return is_known & (self._answers == POSITIVE)
+
+    def _accepts(self, k: int) -> np.ndarray:
+        """The rows that are accepted where threshold k is proved."""
+        is_above = self._bands < self._plan.thresholds[k].n_bands
+        may_be_positive = np.isin(self._answers, self._may_be_positive)
+        return is_above & may_be_positive | (self._answers == POSITIVE)
 
 
 class RecallSets(RecallThresholds):
