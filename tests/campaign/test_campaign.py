@@ -241,17 +241,23 @@ def test_an_empty_pool_or_one_without_accepted_rows_is_refused():
         ({}, "Say what to certify"),
         ({"min_precision": 1.5}, "min_precision must lie in"),
         ({"min_f": 0}, "min_f must lie in"),
-        ({"max_cost": 0.1}, "max_cost needs costs"),
+        ({"max_cost": 0.1}, "`max_cost` needs `costs`"),
         ({"max_cost": -1, "costs": (1, 1)}, "max_cost must be"),
         ({"min_precision": 0.9, "confidence": 1}, "confidence must lie"),
         ({"min_precision": 0.9, "claim": "world"}, "claim must be one of 'pool', 'new rows'"),
         ({"min_precision": 0.9, "dont_know": "drop"}, "dont_know must be one of"),
-        ({"max_cost": 0.1, "costs": (1, 1), "dont_know": "leave out"}, "max_cost counts every row"),
+        (
+            {"max_cost": 0.1, "costs": (1, 1), "dont_know": "leave out"},
+            "`max_cost` counts every row",
+        ),
         ({"min_precision": 0.9, "seed": "xyz"}, "hexadecimal"),
         ({"min_precision": 0.9, "probabilities": [0.5]}, "probabilities must be 3 numbers"),
         ({"min_precision": 0.9, "probabilities": [0.5, 2, 0]}, "probabilities must be 3 numbers"),
         ({"min_precision": 0.9, "thresholds": np.arange(200.0)}, "At most 100 thresholds"),
         ({"min_precision": 0.9, "classes": ["a", "b", "c"]}, "say which one the target is about"),
+        ({"min_precision": 0.9, "pos_label": "b"}, "pos_label needs classes"),
+        ({"min_precision": 0.9, "budget": 20.5}, "budget must be a whole number"),
+        ({"min_precision": 0.9, "after": ["mails.campaign"]}, "after must be a list of campaigns"),
     ],
 )
 def test_bad_arguments_are_refused_with_a_reason(options, said):
@@ -363,6 +369,9 @@ def test_answers_are_checked_and_refused_as_a_whole():
     campaign = Campaign(np.arange(10.0), min_precision=0.9)
     for rows, answers, said in (
         ([0, 1], [1], "one answer per row"),
+        ([0, 1], 1, "Got 2 rows and 1 answer"),
+        ([0, 1], "ham", "Got 2 rows and 1 answer"),
+        ([0, np.float64(1)], [1, 1], "There is no row 1.0 in the pool: row numbers are whole"),
         ([0, 99], [1, 1], "There is no row 99"),
         ([0, True], [1, 1], "There is no row True"),
         ([0, 1], [1, 2], "an answer is 1"),
@@ -423,6 +432,8 @@ def test_where_no_positive_is_found_no_recall_is_certified(options, claim):
         verdict = campaign.verdict()
         assert not verdict.certified
         assert not any(line.is_certified or line.is_known for line in verdict.table)
+    campaign.tell(range(60), [0] * 60)
+    assert "Nothing is left to ask, and no row was found positive." in campaign.verdict().reason
 
 
 # ---- replay ----

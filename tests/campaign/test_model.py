@@ -58,7 +58,7 @@ def test_one_class_of_several():
     model = SupervisedSVC(unlabeled="").fit(X, np.where(y == -1, "", names[y]))
     with pytest.raises(ValueError, match="say which one"):
         model.campaign(X, min_precision=0.9)
-    with pytest.raises(ValueError, match="'eggs' is not a class"):
+    with pytest.raises(ValueError, match="'eggs' is not one of the classes"):
         model.campaign(X, min_precision=0.9, pos_label="eggs")
     campaign = model.campaign(X, pos_label="offer", min_precision=0.7, seed="15")
     verdict = run(campaign, names[truth])

@@ -129,9 +129,13 @@ def test_a_batch_counts_up_to_its_first_open_row():
     rows = monitor.draw(scores, 10)
     monitor.tell(rows[1:], truth[rows[1:]])
     assert monitor.verdict().n_labels == 0
+    assert "9 more answers will count once the rows that were drawn before" in str(
+        monitor.verdict()
+    )
     assert monitor.open_rows() == rows[:1]
     monitor.tell(rows[0], None)
     assert monitor.verdict().n_labels == 10
+    assert "will count" not in str(monitor.verdict())
 
 
 def test_dont_know_counts_against_the_model_or_not_at_all():
@@ -157,7 +161,7 @@ def test_scores_that_moved_and_the_share_accepted_are_said():
     monitor.draw(batch(rng, 500, 0.9, share=0.6)[0], 5)
     verdict = monitor.verdict()
     assert verdict.scores_moved
-    assert "The scores have changed: the new rows differ from those." in str(verdict)
+    assert "The scores have changed: the last batch differs from those rows." in str(verdict)
     assert verdict.reference_share == pytest.approx(0.3, abs=0.03)
     assert verdict.as_dict()["share_accepted"] == pytest.approx(0.6, abs=0.06)
 
@@ -204,6 +208,22 @@ def test_the_promise_of_a_campaign_is_watched():
     assert "No alarm" in str(monitor.verdict())
 
 
+def test_without_an_operating_point_there_is_nothing_to_watch():
+    point = Campaign([0.1, 0.9], min_precision=0.9).verdict().operating_point
+    with pytest.raises(ValueError, match="no threshold is certified"):
+        Monitor.for_point(point)
+
+
+def test_the_second_of_two_classes_is_the_positive_one():
+    """As in a campaign: an alarm that answers of another class raise would be false."""
+    monitor = Monitor(0.0, min_precision=0.9, classes=["ham", "spam"])
+    rows = monitor.draw(np.ones(50), 20)
+    monitor.tell(rows, ["spam"] * 20)
+    assert monitor.pos_label == "spam"
+    assert not monitor.verdict().alarm
+    assert monitor.verdict().precision[0] == 1
+
+
 def test_a_precision_of_one_is_broken_by_one_negative():
     monitor = Monitor(0.0, min_precision=1.0)
     rows = monitor.draw(np.ones(50), 3)
@@ -226,6 +246,9 @@ def test_batches_without_accepted_rows_or_with_few():
         ({}, "Say what was promised"),
         ({"min_precision": 0.9, "risk": 0}, "risk must be"),
         ({"min_precision": 0.9, "dont_know": "maybe"}, "dont_know must be"),
+        ({"min_precision": 0.9, "classes": ["a", "b", "c"]}, "say which one the target is about"),
+        ({"min_precision": 0.9, "classes": ["a", "b"], "pos_label": "c"}, "not one of the classes"),
+        ({"min_precision": 0.9, "pos_label": "b"}, "pos_label needs classes"),
     ],
 )
 def test_bad_parameters_are_refused(options, message):
@@ -237,9 +260,13 @@ def test_bad_answers_and_files_are_refused(tmp_path):
     monitor = Monitor(0.0, min_precision=0.9)
     with pytest.raises(ValueError, match="threshold must be a number"):
         Monitor(math.nan, min_precision=0.9)
-    with pytest.raises(ValueError, match="There is no batch"):
-        monitor.tell([0], [1])
+    for ask in (lambda: monitor.tell([0], [1]), monitor.open_rows):
+        with pytest.raises(ValueError, match="There is no batch yet"):
+            ask()
     rows = monitor.draw(np.arange(1.0, 9.0), 3)
+    for ask in (lambda: monitor.tell(rows, [1, 1, 1], batch=1), lambda: monitor.open_rows(-2)):
+        with pytest.raises(ValueError, match="they are numbered 0 to 0"):
+            ask()
     stranger = next(row for row in range(8) if row not in rows)
     with pytest.raises(ValueError, match="was not drawn"):
         monitor.tell(stranger, 1)

@@ -91,9 +91,9 @@ def test_one_look_returns_fewer_rows_than_looks_at_any_time():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"min_recall": 0.8}, "needs a budget"),
-        ({"min_precision": 0.8, "budget": 50}, "min_recall alone"),
-        ({"min_recall": 0.8, "budget": 50, "claim": "new rows"}, "min_recall alone"),
+        ({"min_recall": 0.8}, "needs a `budget`"),
+        ({"min_precision": 0.8, "budget": 50}, "`min_recall` alone"),
+        ({"min_recall": 0.8, "budget": 50, "claim": "new rows"}, "`min_recall` alone"),
         ({"min_recall": 0.8, "budget": 50, "dont_know": "leave out"}, "counts"),
     ],
 )

@@ -87,6 +87,7 @@ def test_certificates_of_labels_are_wrong_within_the_risk():
         ((["a", "b"], [0.1]), {}, "one confidence per label"),
         (([],), {}, "one label per row"),
         ((["a", "b"],), {"pos_label": "c"}, "No row has the label 'c'"),
+        ((["a", None, np.nan],), {}, "2 of 3 labels are missing. Leave these rows out"),
     ],
 )
 def test_labels_that_make_no_sense_are_refused(arguments, options, message):
@@ -184,7 +185,7 @@ def test_error_rate_is_said_kept_and_refused_where_it_has_no_formula(tmp_path):
     assert "label up to 5.0% of the negatives as positive" in verdict.reason
     assert not verdict.operating_point.sampling.is_set
     assert Campaign.load(campaign.save(tmp_path / "c.campaign")).error_rate == 0.05
-    with pytest.raises(ValueError, match="min_precision alone"):
+    with pytest.raises(ValueError, match="`min_precision` alone"):
         Campaign(scores, min_recall=0.8, error_rate=0.05)
     with pytest.raises(ValueError, match="error_rate must be"):
         Campaign(scores, min_precision=0.8, error_rate=1.0)

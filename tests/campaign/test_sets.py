@@ -332,7 +332,7 @@ def test_the_next_set_of_a_recall_is_smaller_than_the_one_that_is_certified():
 
 def test_a_budget_plans_and_does_not_bind():
     scores, truth = pool()
-    with pytest.raises(ValueError, match="budget must be at least 1"):
+    with pytest.raises(ValueError, match="budget must be a whole number, at least 1, got 0"):
         Campaign(scores, min_precision=0.8, budget=0)
     campaign = labeled(Campaign(scores, min_precision=0.8, budget=20, seed="0c"), truth, 60)
     assert campaign.n_labels == 60

@@ -440,7 +440,7 @@ def test_a_cost_needs_costs(mails, capsys):
     folder, _ = mails
     done = start(capsys, folder, "--max-cost", "0.2")
     assert done.code == 2
-    assert "max_cost needs costs" in done.err
+    assert "--max-cost needs --costs" in done.err
     done = start(capsys, folder, "--max-cost", "0.2", "--costs", "spam=1,ham=2")
     assert done.code == 0
     assert "cost at most 0.2 per row (1 per missed positive, 2 per accepted negative)" in done.out

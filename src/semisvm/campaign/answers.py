@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,8 +128,10 @@ class AnswerLog:
     def _number(self, row: Any) -> int:
         is_number = isinstance(row, int | np.integer) and not isinstance(row, bool)
         if not is_number or not 0 <= row < self.n_rows:
+            shown = row.item() if isinstance(row, np.generic) else row
             raise ValueError(
-                f"There is no row {row!r} in the pool: row numbers are from 0 to {self.n_rows - 1}."
+                f"There is no row {shown!r} in the pool: row numbers are whole numbers from 0 to"
+                f" {self.n_rows - 1}."
             )
         return int(row)
 
@@ -158,7 +160,8 @@ def answers_by_row(rows: Any, answers: Any) -> list[tuple[Any, Any]]:
     """Return rows with their answers; one row and its answer may be given by themselves."""
     if isinstance(rows, int | np.integer):
         return [(rows, answers)]
-    given = (list(rows), list(answers))
+    is_one = isinstance(answers, str) or not isinstance(answers, Iterable)
+    given = (list(rows), [answers] if is_one else list(answers))
     if len(given[0]) != len(given[1]):
         raise ValueError(
             f"Got {counted(len(given[0]), 'row')} and {counted(len(given[1]), 'answer')}: give one"

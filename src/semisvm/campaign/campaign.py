@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.campaign.agreement import Agreement, measure_agreement, second_opinions
-from semisvm.campaign.answers import AnswerLog, as_number, time_now
+from semisvm.campaign.answers import AnswerLog, as_number, plain_label, time_now
 from semisvm.campaign.draws import make_seed, read_seed
 from semisvm.campaign.file import Synced, content_of, load_state, save_state, state_from
 from semisvm.campaign.ledger import join_ledgers
@@ -159,25 +159,28 @@ class Campaign:
         if not target.is_constrained:
             raise ValueError("Say what to certify: min_precision, min_recall, min_f or max_cost.")
         if max_cost is not None and dont_know == "leave out":
-            raise ValueError(
-                'max_cost counts every row: dont_know="leave out" can\'t be combined with it; use'
-                ' "bad".'
-            )
+            raise ValueError('`max_cost` counts every row: leave `dont_know` at "bad" with it.')
         if not 0 <= error_rate < 1:
             raise ValueError(f"error_rate must be at least 0 and below 1, got {error_rate}.")
         limits = (min_recall, min_f, max_cost)
         if error_rate and (min_precision is None or any(value is not None for value in limits)):
             raise ValueError(
-                "error_rate is supported for a precision only: pass min_precision alone, or leave"
-                " error_rate out."
+                "`error_rate` is supported for a precision only: pass `min_precision` alone, or"
+                " leave `error_rate` out."
             )
-        if budget is not None and budget < 1:
-            raise ValueError(f"budget must be at least 1 label, got {budget}.")
+        if budget is not None:
+            if budget < 1 or budget != int(budget):
+                raise ValueError(f"budget must be a whole number, at least 1, got {budget}.")
+            budget = int(budget)
         if one_look and budget is None:
-            raise ValueError("one_look=True needs a budget: after how many labels to look.")
+            raise ValueError("`one_look` needs a `budget`: after how many labels to look.")
+        if isinstance(after, Campaign) or not all(isinstance(e, Campaign | dict) for e in after):
+            raise ValueError(
+                "after must be a list of campaigns, or of entries of their `ledger`; Campaign.load"
+                " reads the file of one."
+            )
         vector = check_scores(scores)
-        label = None if classes is None else find_pos_label(np.asarray(classes), pos_label)
-        log = AnswerLog(len(vector), classes, label)
+        log = AnswerLog(len(vector), classes, find_pos_label(classes, pos_label))
         seed_bytes = make_seed() if seed is None else read_seed(seed)
         plan = plan_campaign(
             vector,
@@ -218,7 +221,7 @@ class Campaign:
                 plan=plan,
                 log=log,
                 ledger=ledger,
-                budget=None if budget is None else int(budget),
+                budget=budget,
                 accepted=digests_of(vector, plan),
             )
         )
@@ -360,6 +363,12 @@ class Campaign:
                 " one confidence per label."
             )
         known = list(dict.fromkeys(given.tolist())) if classes is None else list(classes)
+        n_missing = sum(plain_label(label) is None for label in given.tolist())
+        if classes is None and n_missing:
+            raise ValueError(
+                f"{n_missing:,} of {counted(len(given), 'label')} are missing. Leave these rows"
+                " out, or pass `classes`: then they count as wrong."
+            )
         are_chances = confidences is not None and sure.min() >= 0 and sure.max() <= 1
         likely = sure if are_chances else np.full(len(given), LIKELY_RIGHT)
         if pos_label is None:

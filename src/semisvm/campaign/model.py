@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.campaign.plan import find_pos_label
-from semisvm.campaign.state import digest_of_accepted
+from semisvm.campaign.state import digest_of_accepted, require_point
 from semisvm.decision import OperatingPoint
 from semisvm.labels import encode, refuse_marker_as_class
 from semisvm.model_selection import SemiSupervisedKFold, cross_fit_scores
@@ -194,6 +194,7 @@ class ThresholdClassifier(
             If the point is certified and the model is not the one that it was certified for.
         """
         check_is_fitted(model)
+        require_point(point)
         if not isinstance(point, OperatingPoint):
             return cls(model, float(point), pos_label)._learn(model, None)
         if not point.reached:

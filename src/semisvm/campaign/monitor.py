@@ -25,7 +25,8 @@ from semisvm import html
 from semisvm.campaign.answers import AnswerLog, answers_by_row, as_number
 from semisvm.campaign.draws import make_seed, read_seed, uniform_numbers
 from semisvm.campaign.file import MONITOR_KIND, read_checked, write_checked
-from semisvm.campaign.state import limits_of
+from semisvm.campaign.plan import find_pos_label
+from semisvm.campaign.state import limits_of, require_point
 from semisvm.decision import Target
 from semisvm.decision.alarms import alarm_log_evidence
 from semisvm.decision.betting import log_evidence_needed
@@ -234,7 +235,8 @@ class Monitor:
         self.batches: list[MonitoredBatch] = []
         self.answers: dict[tuple[int, int], float] = {}
         self.about: dict[str, Any] = {}
-        self._log = AnswerLog(1, classes, pos_label)  # translates labels into 1, 0 and NaN
+        # Translates labels into 1, 0 and NaN.
+        self._log = AnswerLog(1, classes, find_pos_label(classes, pos_label))
         self._seed = make_seed() if seed is None else read_seed(seed)
         self._reference = (
             np.empty(0) if reference is None else _quantiles(check_scores(reference, "reference"))
@@ -256,6 +258,7 @@ class Monitor:
         Monitor
             A monitor without batches.
         """
+        require_point(point)
         return cls(point.threshold, **limits_of(point.target), **options)
 
     @property
@@ -348,11 +351,7 @@ class Monitor:
             The number of the batch, from 0; by default the last one.
         """
         labels = answers_by_row(rows, answers)
-        if not -len(self.batches) <= batch < len(self.batches):
-            raise ValueError(
-                f"There is no batch {batch}: there are {len(self.batches)}. `draw` begins one."
-            )
-        batch %= len(self.batches)
+        batch = self._number_of(batch)
         drawn = set(self.batches[batch].drawn)
         strangers = [row for row, _ in labels if row not in drawn]
         if strangers:
@@ -377,8 +376,17 @@ class Monitor:
         list of int
             Row numbers.
         """
-        number = batch % len(self.batches)
+        number = self._number_of(batch)
         return [row for row in self.batches[number].drawn if (number, row) not in self.answers]
+
+    def _number_of(self, batch: int) -> int:
+        """The number of a batch from 0, where negative ones count from the last."""
+        n_batches = len(self.batches)
+        if not n_batches:
+            raise ValueError("There is no batch yet: `draw` begins one.")
+        if not -n_batches <= batch < n_batches:
+            raise ValueError(f"There is no batch {batch}: they are numbered 0 to {n_batches - 1}.")
+        return batch % n_batches
 
     # ---- what they say ----
 
@@ -499,17 +507,23 @@ class Monitor:
                 f" {counted(verdict.n_batches, 'batch')} do not contradict the promise"
                 f" ({self.target}). This is no proof that it holds."
             )
+        n_waiting = len(self.answers) - verdict.n_labels
+        if n_waiting:
+            sentences.append(
+                f"{counted(n_waiting, 'more answer')} will count once the rows that were drawn"
+                " before them are answered."
+            )
         if verdict.precision is not None:
             value, low, high = verdict.precision
             sentences.append(
                 f"Precision in the last batch: {value:.2f} (90% interval {low:.2f} to {high:.2f})."
             )
-        share = f"It accepts {verdict.share_accepted:.1%} of the last batch"
+        share = f"The model accepts {verdict.share_accepted:.1%} of the last batch"
         if verdict.reference_share is not None:
             share += f", and {verdict.reference_share:.1%} of the rows that it is compared with"
         sentences.append(f"{share}.")
         if verdict.scores_moved:
-            sentences.append("The scores have changed: the new rows differ from those.")
+            sentences.append("The scores have changed: the last batch differs from those rows.")
         return " ".join(sentences)
 
     # ---- the file ----

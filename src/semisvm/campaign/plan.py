@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from semisvm.decision import Target
 from semisvm.decision.betting import SamplingClaim
@@ -34,8 +35,15 @@ MARGIN_SLOPE = 2.0
 Calibration = tuple[np.ndarray, np.ndarray]  # scores of labeled rows, and whether each is positive
 
 
-def find_pos_label(classes: np.ndarray, pos_label: Any) -> Any:
-    """Return the positive class: the one named, or the second of two."""
+def find_pos_label(classes: ArrayLike | None, pos_label: Any) -> Any:
+    """Return the positive class: the one named, or the second of two; None without classes."""
+    if classes is None:
+        if pos_label is not None:
+            raise ValueError(
+                "pos_label needs classes: without them, answers are 1 (positive) and 0."
+            )
+        return None
+    classes = np.asarray(classes)
     if pos_label is None:
         if len(classes) != 2:
             raise ValueError(
@@ -44,9 +52,7 @@ def find_pos_label(classes: np.ndarray, pos_label: Any) -> Any:
             )
         return classes[1]
     if not np.any(classes == pos_label):
-        raise ValueError(
-            f"pos_label={pos_label!r} is not a class of the model; there are {classes.tolist()}."
-        )
+        raise ValueError(f"pos_label={pos_label!r} is not one of the classes: {classes.tolist()}.")
     return pos_label
 
 
@@ -83,11 +89,11 @@ def plan_campaign(
     measures = [form.measure for form in linear_forms(target)]
     if one_look and (measures != ["recall"] or given is not None or claim != "pool"):
         raise ValueError(
-            "one_look=True is for min_recall alone, about the pool and without thresholds of your"
-            " own. Leave it out: a campaign that may be looked at any time certifies the others."
+            "`one_look` is for `min_recall` alone, about the pool and without thresholds of your"
+            " own. Leave it out: campaigns without it certify the others."
         )
     if one_look and dont_know != "bad":
-        raise ValueError('one_look=True counts "don\'t know" as a miss: leave dont_know="bad".')
+        raise ValueError('`one_look` counts "don\'t know" as a miss: leave `dont_know` at "bad".')
     is_plain = given is None and claim == "pool" and dont_know == "bad"
     if as_sets and is_plain and len(measures) == 1:
         if target.min_precision is not None:

@@ -179,7 +179,7 @@ def claim_in_words(campaign: Campaign) -> str:
     else:
         about = f"On new rows from the source of this pool, {promise}"
     if verdict.status == "known":
-        return f"{about}. This is known: so many rows were labeled that there is no doubt left."
+        return f"{about}. This is known for certain."
     risk = _percent(1 - campaign.confidence)
     return f"{about}. At most {risk} of campaigns like this one are wrong."
 

@@ -81,7 +81,12 @@ class CampaignState:
     @property
     def n_in_play(self) -> int:
         """The rows that the promise is based on: all, or those that did not set the thresholds."""
-        return int((self.plan.bands <= len(self.plan.sizes)).sum())
+        return int(self.is_in_play.sum())
+
+    @property
+    def is_in_play(self) -> np.ndarray:
+        """Whether the promise is based on each row."""
+        return self.plan.bands <= len(self.plan.sizes)
 
     @property
     def is_about_set(self) -> bool:
@@ -118,6 +123,15 @@ def limits_of(target: Target) -> dict[str, Any]:
     """Return a target as the parameters of `Campaign` and `Monitor`."""
     names = ("min_precision", "min_recall", "min_f", "max_cost", "beta", "costs")
     return {name: getattr(target, name) for name in names}
+
+
+def require_point(point: Any) -> None:
+    """ValueError if there is no operating point, as in the verdict of an open campaign."""
+    if point is None:
+        raise ValueError(
+            "There is no operating point: no threshold is certified. `verdict().reason` of the"
+            " campaign says what it takes."
+        )
 
 
 def digests_of(scores: np.ndarray, plan: SamplingPlan) -> list[str]:

@@ -311,16 +311,19 @@ def _outcome(state: CampaignState, standing: Standing) -> str:
             f" {caution} {say_next_step(standing)}"
         ).strip()
     is_refuted = standing.status == "refuted"
+    needs_positive = target.max_cost is None and not state.n_positive
+    if needs_positive and (state.log.by_row()[state.is_in_play] != UNLABELED).all():
+        nothing = "Nothing is left to ask, and no row was found positive."
+        return f"Not certified after {labels}: {target}. {nothing}"
     if state.is_about_set and not is_refuted:
         return _found_so_far(state, standing, labels)
     if standing.forecast is not None and not is_refuted:
         next_step = say_next_step(standing, "the first certificate")
         return f"Not certified after {labels}: {target}. {next_step}"
-    has_positive = state.n_positive or not state.n_labels
-    if not is_refuted and target.max_cost is None and not has_positive:
+    if not is_refuted and needs_positive and state.n_labels:
         return f"Not certified after {labels}: {target}. No positive row is found yet."
     # The model can't reach its target: a better one is needed, which adds the risk of another
-    # state.
+    # campaign.
     risk = min(1.0, state.total_risk + 1 - state.confidence)
     start_again = (
         "A better model is needed: label the rows that it is least sure of (semisvm suggest), fit"
@@ -331,7 +334,8 @@ def _outcome(state: CampaignState, standing: Standing) -> str:
         return f"Known after {labels}: no threshold of this campaign gives {target}. {start_again}"
     return (
         f"Not certified after {labels}: {target}. No certificate is in sight: the scores do not"
-        f" separate the classes well enough at these thresholds. {start_again} Or lower the target."
+        " separate the classes well enough at these thresholds, or these accept too few rows."
+        f" {start_again} Or lower the target, or use a larger pool."
     )
 
 

@@ -102,7 +102,7 @@ class SamplingEvidence:
             else "new rows from the source of this pool"
         )
         if self.is_known:
-            return f"Known for {about}: so many of them were labeled that there is no doubt left."
+            return f"Known for certain for {about}."
         words = (
             f"This is about {about}. At most {1 - confidence:.0%} of campaigns like this one are"
             " wrong."

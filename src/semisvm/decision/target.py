@@ -113,7 +113,7 @@ class Target:
             raise ValueError(f"prefer must be None or {OTHER_RATE!r}, got {self.prefer!r}.")
         if self.max_cost is not None and self.costs is None:
             raise ValueError(
-                "max_cost needs costs, a pair (missed positive, accepted negative): say what errors"
+                "`max_cost` needs `costs`: what a missed positive and what an accepted negative"
                 " cost."
             )
 
