@@ -122,11 +122,17 @@ def test_an_answer_for_another_row_is_refused(session):
 def test_a_campaign_is_not_continued_for_something_else(mails, session):
     folder, _ = mails
     files = (folder / "spam.skops", folder / "mails.csv", folder / "a.campaign")
-    with pytest.raises(ValueError, match="another min_precision"):
-        open_session(*files, min_precision=0.8)
-    with pytest.raises(ValueError, match="another confidence"):
-        open_session(*files, confidence=0.95)
-    with pytest.raises(ValueError, match="Say what to certify"):
+    for asked in (
+        {"min_precision": 0.8},
+        {"min_recall": 0.8},
+        {"costs": (1.0, 2.0)},
+        {"confidence": 0.95},
+        {"budget": 50},
+        {"positive": "ham"},
+    ):
+        with pytest.raises(ValueError, match=f"begun with another `{next(iter(asked))}`"):
+            open_session(*files, **asked)
+    with pytest.raises(ValueError, match="A target is needed"):
         open_session(*files[:2], folder / "b.campaign")
     (folder / "mails.csv").write_text(
         (folder / "mails.csv").read_text(encoding="utf-8-sig"), encoding="utf-8"

@@ -452,7 +452,7 @@ def test_bad_starts_are_refused(mails, capsys, monkeypatch):
         patch.setattr("semisvm.tables.certify.score_open_rows", None)
         done = start(capsys, folder, "--confidence", "0.9")
     assert done.code == 2
-    assert "Say what to certify, --min-precision or --min-recall" in done.err
+    assert "A target is needed, --min-precision or --min-recall" in done.err
     assert start(capsys, folder).code == 0
     assert "the file exists" in start(capsys, folder).err
     (folder / "no.campaign").write_text("{}")

@@ -63,6 +63,19 @@ def test_right_answers_raise_no_alarm_and_wrong_predictions_do(mails, capsys):
     assert Monitor.load(folder / "spam.monitor").verdict().n_labels == 40
 
 
+def test_the_file_of_an_earlier_batch_needs_its_number(mails, capsys):
+    folder, truth = mails
+    assert draw(capsys, folder, "june.csv", "--min-precision", "0.8").code == 0
+    assert draw(capsys, folder, "june.csv", out="next.csv").code == 0
+    fill_in(folder / "to-label.csv", truth)
+    tell = ("monitor", "tell", folder / "spam.monitor", folder / "to-label.csv")
+    done = run_command(capsys, *tell)
+    assert done.code == 2
+    assert "the number of an earlier batch is given by --batch" in " ".join(done.err.split())
+    assert run_command(capsys, *tell, "--batch", "1").code in (0, 1)
+    assert Monitor.load(folder / "spam.monitor").open_rows(0) == []
+
+
 def test_columns_and_scores_that_moved_are_named(mails, capsys):
     folder, _ = mails
     rows = pd.read_csv(folder / "june.csv", dtype=str, keep_default_na=False)
@@ -79,7 +92,7 @@ def test_columns_and_scores_that_moved_are_named(mails, capsys):
 
 def test_what_does_not_fit_is_refused(mails, capsys):
     folder, truth = mails
-    assert "Say what to certify" in draw(capsys, folder, "june.csv").err
+    assert "A target is needed" in draw(capsys, folder, "june.csv").err
     assert draw(capsys, folder, "june.csv", "--min-recall", "0.5", "--risk", "0.1").code == 0
     state = folder / "spam.monitor"
     assert Monitor.load(state).risk == 0.1
@@ -92,5 +105,26 @@ def test_what_does_not_fit_is_refused(mails, capsys):
     assert done.code == 2
     assert "There is no batch 2" in done.err
     assert draw(capsys, folder, "june.csv").code == 2  # the file to fill in is there
-    (folder / "spam.skops").write_bytes((folder / "spam.skops").read_bytes()[:-1])
-    assert draw(capsys, folder, "june.csv", out="other.csv").code == 2
+    for words in (("--min-precision", "0.5"), ("--risk", "0.2"), ("--positive", "ham")):
+        done = draw(capsys, folder, "june.csv", *words, out="other.csv")
+        assert done.code == 2
+        assert f"this monitor was begun with another {words[0]}" in done.err
+    done = run_command(capsys, "monitor", "show", folder)
+    assert "can't be read (Is a directory). Give the file of a monitor." in done.err
+    words = ("--target", "label", "--positive", "spam", "--method", "supervised", "--C", "0.1")
+    again = ("--out", folder / "spam.skops", "--force")
+    assert run_command(capsys, "fit", folder / "mails.csv", *words, *again).code == 0
+    done = draw(capsys, folder, "june.csv", out="other.csv")
+    assert done.code == 2
+    assert "the model has changed since the monitor began" in " ".join(done.err.split())
+
+
+def test_a_monitor_goes_on_where_its_model_was_moved_to(mails, capsys):
+    folder, _ = mails
+    assert draw(capsys, folder, "june.csv", "--min-precision", "0.8").code == 0
+    moved = folder / "moved"
+    moved.mkdir()
+    for name in ("spam.skops", "spam.monitor", "june.csv"):
+        (folder / name).rename(moved / name)
+    done = draw(capsys, moved, "june.csv")
+    assert done.code == 0, done.err

@@ -112,7 +112,9 @@ def quoted(path: Path) -> str:
 def with_flags(words: str, group: click.Group | None = None) -> str:
     """Write parameters that the library names, such as `min_recall`, as options: --min-recall."""
     root: Any = click.get_current_context().find_root().command if group is None else group
-    known = [root.get_command(None, name) for name in root.list_commands(None)]
+    commands = [root.get_command(None, name) for name in root.list_commands(None)]
+    inner = [each for command in commands for each in getattr(command, "commands", {}).values()]
+    known = [*inner, *commands]  # of two parameters with one name, that of the outer command
     flags = {option.name: option.opts[0] for command in known for option in command.params}
     return re.sub("`([a-z_]+)`", lambda name: flags.get(name[1], name[0]), words)
 

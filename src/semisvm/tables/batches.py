@@ -141,12 +141,19 @@ def read_answers(campaign: Campaign, path: AnyPath, annotator: str | None = None
 
 
 def read_label_file(
-    path: AnyPath, numbers: np.ndarray, classes: Sequence[Any], row_column: str, target: str
+    path: AnyPath,
+    numbers: np.ndarray,
+    classes: Sequence[Any],
+    row_column: str,
+    target: str,
+    *,
+    or_else: str = "",
 ) -> tuple[dict[int, str | None], int]:
     """Return the answers in a filled-in file, None for "don't know", by their place in `numbers`
     (the rows that may be answered, from 1, in ascending order), and how many rows are left empty.
 
-    A cell that can't be understood is an error with its line.
+    A cell that can't be understood is an error with its line. `or_else` is what else can help
+    where a row can't be answered.
     """
     text = open_delimited(path)
     for column in (row_column, target):
@@ -158,7 +165,7 @@ def read_label_file(
     n_empty = 0
     for line, cells in text.rows():
         number, label = (cells[column].strip() for column in columns)
-        row = _place_of(path, number, numbers, line)
+        row = _place_of(path, number, numbers, line, or_else)
         if not label:
             n_empty += 1
             continue
@@ -179,7 +186,7 @@ def read_label_file(
     return answers, n_empty
 
 
-def _place_of(path: AnyPath, cell: str, numbers: np.ndarray, line: int) -> int:
+def _place_of(path: AnyPath, cell: str, numbers: np.ndarray, line: int, or_else: str) -> int:
     """Return the place of a row among those that may be answered, by its number in the file."""
     number = int(cell) if cell.isdecimal() else -1
     place = int(np.searchsorted(numbers, number))
@@ -191,4 +198,5 @@ def _place_of(path: AnyPath, cell: str, numbers: np.ndarray, line: int) -> int:
     )
     if number < 0:
         reason = f"{shorten(cell)} is not a row number"
-    raise fault(path, reason, "Leave the column of row numbers as it was written", line=line)
+    remedy = f"Leave the column of row numbers as it was written{or_else}"
+    raise fault(path, reason, remedy, line=line)

@@ -14,13 +14,14 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from semisvm.campaign import Campaign, summarize_campaign
+from semisvm.campaign import Campaign, Monitor, summarize_campaign
 from semisvm.campaign.ledger import counted_campaigns
 from semisvm.campaign.model import certified_around, scores_for_class
+from semisvm.campaign.state import limits_of
 from semisvm.decision import Evidence
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import fault, suggest
@@ -33,6 +34,7 @@ from semisvm.tables.operating import at_the_line, undo_beyond
 if TYPE_CHECKING:
     import pandas
 
+Begun = TypeVar("Begun", Campaign, Monitor)
 # the column of the rows' numbers: the first that the data do not have
 ROW_COLUMNS = ("row", "row_number", "semisvm_row", "semisvm_row_number")
 
@@ -97,16 +99,21 @@ def start_campaign(
 
 def load_campaign(state: str | Path) -> Campaign:
     """Read the file of a campaign that was begun on files."""
+    return load_begun(Campaign, state)
+
+
+def load_begun(kind: type[Begun], state: str | Path) -> Begun:
+    """Read the file of a campaign or a monitor that was begun on files."""
+    name = kind.__name__
     try:
-        campaign = Campaign.load(state)
+        begun = kind.load(state)
     except OSError as error:
-        raise fault(
-            state, f"can't be read ({error.strerror})", "Give the file of a campaign"
-        ) from None
-    if "data" not in campaign.about:
-        reason = "this campaign was not begun on files"
-        raise fault(state, reason, "Go on with it in Python: semisvm.Campaign.load")
-    return campaign
+        reason = f"can't be read ({error.strerror})"
+        raise fault(state, reason, f"Give the file of a {name.lower()}") from None
+    if "model_digest" not in begun.about:
+        reason = f"this {name.lower()} was not begun on files"
+        raise fault(state, reason, f"Go on with it in Python: semisvm.{name}.load")
+    return begun
 
 
 def open_campaign(
@@ -129,10 +136,14 @@ def open_campaign(
     asked = {name: value for name, value in options.items() if value is not None}
     if Path(state).exists():
         campaign = load_campaign(state)
-        _require_same(
-            campaign, state, asked | ({} if positive is None else {"pos_label": positive})
+        asked.pop("after", None)
+        names = ("confidence", "claim", "dont_know", "error_rate", "one_look")
+        known = {name: getattr(campaign, name) for name in names}
+        known |= {"budget": campaign._state.budget, "positive": campaign.pos_label}
+        require_same(
+            campaign, state, known, asked | ({} if positive is None else {"positive": positive})
         )
-        require_model(campaign.about, model_path)
+        require_model(campaign, model_path)
         campaign.about["model"] = str(Path(model_path).resolve())
         return campaign
     return start_campaign(
@@ -140,15 +151,22 @@ def open_campaign(
     )
 
 
-def _require_same(campaign: Campaign, state: str | Path, asked: dict[str, Any]) -> None:
-    """Refuse to go on with a campaign that was begun for something else."""
-    target = campaign.target.as_dict()
+def require_same(
+    begun: Campaign | Monitor, state: str | Path, options: Mapping[str, Any], asked: dict[str, Any]
+) -> None:
+    """Refuse to go on with a campaign or a monitor that was begun for something else: with other
+    limits than those asked for, or other options.
+    """
+    kind = type(begun).__name__.lower()
+    limits = limits_of(begun.target)
     for name, value in asked.items():
-        known = target[name] if name in target else getattr(campaign, name, value)
-        if name != "after" and value != (tuple(known) if isinstance(known, list) else known):
-            reason = f"this campaign was begun with another {name} ({known}; {campaign.target})"
+        known = {**limits, **options}.get(name, value)
+        if value != (tuple(known) if isinstance(known, list) else known):
+            was = f"its target: {begun.target}" if name in limits else known
             raise fault(
-                state, reason, "Leave it out to go on, or name another `state` for a new campaign"
+                state,
+                f"this {kind} was begun with another `{name}` ({was})",
+                f"Leave it out to go on, or name another `state` for a new {kind}",
             )
 
 
@@ -164,8 +182,8 @@ def own_target(
     target = None if point is None else replace(point.target, accept=None)
     if target is None or not target.is_constrained:
         raise ValueError(
-            "Say what to certify, `min_precision` or `min_recall`: the model was fitted without a"
-            " target of its own."
+            "A target is needed, `min_precision` or `min_recall`: the model was fitted without one"
+            " of its own."
         )
     asked = {name: getattr(target, name) for name in (*limits, "costs")}
     return options | {name: value for name, value in asked.items() if value is not None}
@@ -175,7 +193,7 @@ def certified_model(campaign: Campaign, *, model_path: str | Path | None = None)
     """Return the model with the certified threshold; `model_path` says where it is now."""
     path = Path(campaign.about["model"] if model_path is None else model_path)
     model = load_table_model(path)
-    require_model(campaign.about, path)
+    require_model(campaign, path)
     verdict = campaign.verdict()
     point = verdict.operating_point
     if point is None:
@@ -304,18 +322,22 @@ def read_cells(model: Model, data: str | Path, numbers: np.ndarray) -> pandas.Da
 
 def require_data(campaign: Campaign, path: str | Path) -> None:
     """Refuse to go on with a data file that is not what it was."""
-    _require_digest(path, file_digest(path), campaign.about["data_digest"], "the data file")
+    digest = campaign.about["data_digest"]
+    _require_digest(campaign, path, file_digest(path), digest, "the data file")
 
 
-def require_model(about: Mapping[str, Any], path: str | Path) -> None:
+def require_model(begun: Campaign | Monitor, path: str | Path) -> None:
     """Refuse to go on with a model that is not what it was."""
-    _require_digest(path, model_digest(path), about["model_digest"], "the model")
+    _require_digest(begun, path, model_digest(path), begun.about["model_digest"], "the model")
 
 
-def _require_digest(path: str | Path, digest: str, expected: str, what: str) -> None:
+def _require_digest(
+    begun: Campaign | Monitor, path: str | Path, digest: str, expected: str, what: str
+) -> None:
     if digest != expected:
+        kind = type(begun).__name__.lower()
         reason = (
-            f"{what} has changed since the campaign began, and a promise holds for what was frozen"
+            f"{what} has changed since the {kind} began, and a promise holds for what was frozen"
             " then"
         )
-        raise fault(path, reason, "Give the file as it was, or start a new campaign")
+        raise fault(path, reason, f"Give the file as it was, or start a new {kind}")

@@ -14,8 +14,10 @@ from semisvm.tables.batches import AnyPath, read_label_file, write_label_file
 from semisvm.tables.certify import (
     ROW_COLUMNS,
     find_positive,
+    load_begun,
     own_target,
     require_model,
+    require_same,
     score_open_rows,
 )
 from semisvm.tables.column_checks import columns_that_moved
@@ -29,7 +31,11 @@ def open_monitor(
     """Go on with the monitor in `state`, or begin one, by default of the model's promise."""
     if Path(state).exists():
         monitor = load_monitor(state)
-        require_model(monitor.about, model_path)
+        asked = options | ({} if positive is None else {"positive": positive})
+        known = {"risk": monitor.risk, "positive": monitor.pos_label}
+        require_same(monitor, state, known, asked)
+        require_model(monitor, model_path)
+        monitor.about["model"] = str(Path(model_path).resolve())
         return monitor
     model = load_table_model(model_path)
     label = find_positive(model, positive)
@@ -52,12 +58,7 @@ def open_monitor(
 
 def load_monitor(state: AnyPath) -> Monitor:
     """Read the file of a monitor that was begun on files."""
-    monitor = Monitor.load(state)
-    if "model_digest" not in monitor.about:
-        raise fault(
-            state, "this monitor was not begun on files", "Go on in Python: semisvm.Monitor.load"
-        )
-    return monitor
+    return load_begun(Monitor, state)
 
 
 def draw_batch(
@@ -110,8 +111,14 @@ def read_monitor_answers(monitor: Monitor, path: AnyPath, batch: int | None = No
     about = monitor.batches[number].about
     numbers = np.array(about["numbers"])
     order = np.argsort(numbers)
+    is_one = len(monitor.batches) == 1
     answers, _ = read_label_file(
-        path, numbers[order], monitor.classes or [], about["row_column"], monitor.about["target"]
+        path,
+        numbers[order],
+        monitor.classes or [],
+        about["row_column"],
+        monitor.about["target"],
+        or_else="" if is_one else "; the number of an earlier batch is given by `batch`",
     )
     rows = [monitor.batches[number].drawn[order[place]] for place in answers]
     monitor.tell(rows, list(answers.values()), batch=number)
