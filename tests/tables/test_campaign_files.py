@@ -436,6 +436,16 @@ def test_shares_may_be_percentages(mails, capsys):
     assert campaign.confidence == 0.95
 
 
+def test_the_report_of_a_campaign_names_its_model(mails, capsys):
+    folder, _ = mails
+    assert start(capsys, folder, "--min-precision", "0.8").code == 0
+    page = folder / "campaign.html"
+    show = ("certify", "show", folder / "c.campaign", "--report", page)
+    assert run_command(capsys, *show).code == 1
+    assert "Next: semisvm predict spam.skops" in page.read_text(encoding="utf-8")
+    assert "MODEL" not in page.read_text(encoding="utf-8")
+
+
 def test_a_cost_needs_costs(mails, capsys):
     folder, _ = mails
     done = start(capsys, folder, "--max-cost", "0.2")

@@ -236,3 +236,5 @@ def test_the_report_of_an_average_says_what_carried_the_weight(moons, tmp_path):
         encoding="utf-8"
     )
     assert "The weight of AutoSVC is" in page
+    assert "Next: model.predict(X_new)" in page  # the model is in no file that a command reads
+    assert "MODEL" not in page

@@ -321,9 +321,10 @@ def show_command(state: Path, report: Path | None, force: bool, screen: Screen) 
     campaign = _open_campaign(state, report, force)
     verdict = campaign.verdict()
     if report is not None:
-        summary = load_table_model(campaign.about["model"]).summary
+        model = Path(campaign.about["model"])
+        summary = load_table_model(model).summary
         summary = replace(summary, campaign=summarize_campaign(campaign))
-        write_page(summary, report, force=force, reword=shared.with_flags)
+        write_page(summary, report, force=force, model=model.name, reword=shared.with_flags)
     claim = claim_in_words(campaign)
     screen.show(verdict.as_dict() | {"claim_in_words": claim}, f"{claim}\n\n{verdict}")
     if report is not None:

@@ -63,7 +63,7 @@ def write_page(
     path: str | os.PathLike[str],
     *,
     force: bool = False,
-    model: str = "MODEL",
+    model: str | None = "MODEL",
     reword: Callable[[str], str] = str,
 ) -> Path:
     """Write the report of a fit to a file.
@@ -76,8 +76,9 @@ def write_page(
         The file to write. It is written completely or not at all.
     force : bool, default=False
         Whether an existing file may be replaced.
-    model : str, default="MODEL"
-        The name of the model file, for the commands that the page suggests next.
+    model : str or None, default="MODEL"
+        The name of the model file, for the commands that the page suggests next. None if there is
+        no model file: the next step is then one in Python.
     reword : callable, default=str
         Applied to the sentences that may name parameters: the command writes its options in their
         place.
@@ -139,11 +140,12 @@ def write_report(
     'moons.html'
     """
     require_extra("write_report", "jinja2", "pandas")
-    return write_page(summarize_estimator(model, X, y, unlabeled=unlabeled), path, force=force)
+    summary = summarize_estimator(model, X, y, unlabeled=unlabeled)
+    return write_page(summary, path, force=force, model=None)
 
 
 def render_page(
-    summary: FitSummary, model: str = "MODEL", reword: Callable[[str], str] = str
+    summary: FitSummary, model: str | None = "MODEL", reword: Callable[[str], str] = str
 ) -> str:
     """Return the report of a fit as HTML text; equal summaries give equal pages.
 
@@ -151,8 +153,9 @@ def render_page(
     ----------
     summary : FitSummary
         The summary of the fit.
-    model : str, default="MODEL"
-        The name of the model file, for the commands that the page suggests next.
+    model : str or None, default="MODEL"
+        The name of the model file, for the commands that the page suggests next. None if there is
+        no model file: the next step is then one in Python.
     reword : callable, default=str
         Applied to the sentences that may name parameters: the command writes its options in their
         place.

@@ -412,13 +412,13 @@ class FirstScreen:
 
 def first_screen(
     summary: FitSummary,
-    model: str = "MODEL",
+    model: str | None = "MODEL",
     data: str | None = None,
     *,
     remarks: str = "`details`",
 ) -> FirstScreen:
     """Put a fit into at most 120 words; `model` and `data` are names of files, for the commands to
-    run next.
+    run next. Without a model file, None, the next step is one in Python.
 
     `remarks` says where the remarks on columns are listed.
     """
@@ -441,7 +441,8 @@ def first_screen(
             " random rows to check this.",
             _accepted(summary, name),
         ]
-        next_step = f"Next: label some rows that it accepts: semisvm predict {model} {data}"
+        how = "model.predict(X)" if model is None else f"semisvm predict {model} {data}"
+        next_step = f"Next: label some rows that it accepts: {how}"
     elif point is None:
         status = "none"
         reasons = [
@@ -646,19 +647,26 @@ def _listed(names: list[str], singular: str, plural: str) -> str:
     return f"the {singular if len(names) == 1 else plural} {' and '.join(map(repr, names))}"
 
 
-def _next(status: str, model: str, data: str, summary: FitSummary) -> str:
+def _next(status: str, model: str | None, data: str, summary: FitSummary) -> str:
     """Say what to do next; `suggest` and `label` need rows without a label."""
-    if status == "certified":
-        return f"Next: semisvm predict {model} NEW.csv"
     has_unlabeled = summary.data.unlabeled > 0
     pool = data if has_unlabeled else "NEW.csv"
+    predict = f"semisvm predict {model} NEW.csv"
+    suggest = f"semisvm suggest {model} {pool}"
+    label = f"semisvm label {model} {pool}"
+    if model is None:
+        predict = "model.predict(X_new)"
+        suggest = "label the rows with scores nearest to 0, and fit again"
+        label = "semisvm.Campaign"
+    if status == "certified":
+        return f"Next: {predict}"
     if status in ("useless", "missed"):
         if not has_unlabeled:
             return "Next: label more rows, and fit again."
-        return f"Next: semisvm suggest {model} {data} (rows to label next)"
+        return f"Next: {suggest}" + ("" if model is None else " (rows to label next)")
     if any(point.target.is_constrained for point in summary.operating_points.values()):
-        return f"Next, for a promise: semisvm label {model} {pool} (label rows until it is proved)"
-    return f"Next: semisvm predict {model} NEW.csv; to improve it: semisvm suggest {model} {pool}"
+        return f"Next, for a promise: {label} (label rows until it is proved)"
+    return f"Next: {predict}; to improve it: {suggest}"
 
 
 def _several_classes(summary: FitSummary, missed: list[str]) -> list[str]:
