@@ -112,6 +112,13 @@ def test_a_campaign_without_classes_is_answered_by_0_and_1():
         session.answer(session.row().place, "2")
 
 
+def test_a_campaign_about_the_labels_of_others_is_for_those_that_are_right():
+    campaign = Campaign.for_labels(["bug", "idea"] * 10, min_precision=0.8)
+    session = LabelSession(campaign, lambda places: [{"x": place} for place in places])
+    assert session.page()["positive"] == "right labels"
+    assert list(session.names) == ["bug", "idea"]
+
+
 def test_progress_and_keys_stay_on_a_small_terminal():
     rows = [{"body": "line\n" * 100, "n": 1}]
     session = LabelSession(make_campaign(), lambda places: rows * len(places))

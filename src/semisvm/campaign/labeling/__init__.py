@@ -221,10 +221,13 @@ class LabelSession:
         saved = "Answers are kept in the campaign, and in no file."
         if self.state is not None:
             saved = f"Every answer is saved in {self.state.name}."
+        positive = self.campaign.pos_label
+        if positive is None:
+            positive = 1 if self.campaign.classes is None else "right labels"
         return {
             "source": self.source,
             "target": str(self.campaign.target),
-            "positive": "1" if self.campaign.classes is None else str(self.campaign.pos_label),
+            "positive": str(positive),
             "classes": [{"name": name, "key": keys.get(name)} for name in self.names],
             "row": shown,
             "saved": saved,
