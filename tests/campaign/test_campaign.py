@@ -436,6 +436,16 @@ def test_where_no_positive_is_found_no_recall_is_certified(options, claim):
     assert "Nothing is left to ask, and no row was found positive." in campaign.verdict().reason
 
 
+def test_a_recall_of_one_is_asked_for_until_a_positive_row_is_found():
+    scores = np.linspace(1, -1, 200)
+    campaign = Campaign(scores, min_recall=1.0, seed="12")
+    while (rows := campaign.draw(10)) and not campaign.verdict().certified:
+        campaign.tell(rows, [int(scores[row] > 0.9) for row in rows])
+    verdict = campaign.verdict()
+    assert verdict.status == "known"
+    assert set(np.flatnonzero(scores > 0.9)) <= set(campaign.accepted().rows)
+
+
 # ---- replay ----
 
 

@@ -107,5 +107,10 @@ def test_dont_know_counts_as_a_miss():
     campaign = Campaign(scores, min_recall=0.8, budget=100, one_look=True, seed="02")
     rows = campaign.draw(100)
     campaign.tell(rows, [None] * 100)
-    assert not campaign.verdict().certified
+    verdict = campaign.verdict()
+    assert not verdict.certified
+    assert "The one look is over: start a new campaign, with a larger budget." in verdict.reason
+    assert (
+        "the probability that any of the 2 campaigns is wrong is then at most 20%" in verdict.reason
+    )
     assert_array_equal(campaign.accepted().rows, [])

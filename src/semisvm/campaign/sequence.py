@@ -85,7 +85,7 @@ class ThresholdTests(Procedure):
             wanted = n - len(rows) if limit is None else min(limit, n - len(rows))
             candidates = self._order.next_rows(bands, wanted + len(rows))
             rows += [row for row in candidates if row not in rows][:wanted]
-        return rows
+        return rows or self._rows_to_find_a_positive(n)
 
     def standing(self, *, with_forecasts: bool = True) -> Standing:
         return self._judge(with_forecasts)[0]
@@ -196,6 +196,18 @@ class ThresholdTests(Procedure):
             steps = [(bands[k], limits[k]) for k in places] if limits else []
             return steps + [(bands[k], None) for k in places]
         return [(np.unique(np.concatenate(list(bands.values()))), None)] if places else []
+
+    def _rows_to_find_a_positive(self, n: int) -> list[int]:
+        """Return the first n rows in play without an answer, if one positive row is all that the
+        proof of a recall waits for: a recall of 1 reads the rejected rows alone.
+        """
+        if not self._is_about("recall") or not self._says_nothing():
+            return []
+        if not any(self._evidence(claim).is_known for (claim,) in self.claims):
+            return []
+        by_band = np.argsort(self._plan.bands, kind="stable")
+        is_open = (self._answers == UNLABELED) & self._state.is_in_play
+        return by_band[is_open[by_band]][:n].tolist()
 
     def _improves(self, k: int, best: int | None) -> bool:
         """Whether threshold k would be better than the one that is certified."""

@@ -324,11 +324,9 @@ def _outcome(state: CampaignState, standing: Standing) -> str:
         return f"Not certified after {labels}: {target}. No positive row is found yet."
     # The model can't reach its target: a better one is needed, which adds the risk of another
     # campaign.
-    risk = min(1.0, state.total_risk + 1 - state.confidence)
     start_again = (
         "A better model is needed: label the rows that it is least sure of (semisvm suggest), fit"
-        " it again with these labels too, and start a new campaign. Risks add up: the probability"
-        f" that any of the {len(state.ledger) + 1} campaigns is wrong is then at most {risk:.0%}."
+        f" it again with these labels too, and start a new campaign. {_risk_of_another(state)}"
     )
     if is_refuted:
         return f"Known after {labels}: no threshold of this campaign gives {target}. {start_again}"
@@ -336,6 +334,14 @@ def _outcome(state: CampaignState, standing: Standing) -> str:
         f"Not certified after {labels}: {target}. No certificate is in sight: the scores do not"
         " separate the classes well enough at these thresholds, or these accept too few rows."
         f" {start_again} Or lower the target, or use a larger pool."
+    )
+
+
+def _risk_of_another(state: CampaignState) -> str:
+    risk = min(1.0, state.total_risk + 1 - state.confidence)
+    return (
+        "Risks add up: the probability that any of the"
+        f" {len(state.ledger) + 1} campaigns is wrong is then at most {risk:.0%}."
     )
 
 
@@ -356,9 +362,12 @@ def _what_is_accepted(state: CampaignState, standing: Standing) -> str:
 def _found_so_far(state: CampaignState, standing: Standing, labels: str) -> str:
     """What a campaign for a set says before the first certificate."""
     verdict = f"Not certified after {labels}: {state.target}."
-    if state.plan.kind == "one look" and standing.forecast is not None:
-        labels_left = counted(standing.forecast, "more label")
-        return f"{verdict} It is tested once, after {labels_left}."
+    if state.plan.kind == "one look":
+        if standing.forecast is not None:
+            labels_left = counted(standing.forecast, "more label")
+            return f"{verdict} It is tested once, after {labels_left}."
+        over = "The one look is over: start a new campaign, with a larger budget."
+        return f"{verdict} {over} {_risk_of_another(state)}"
     n_found = state.n_positive
     if state.target.min_recall is not None and not n_found:
         verdict += " No positive row is found yet, and without one a recall means nothing."
