@@ -226,7 +226,7 @@ def test_what_was_frozen_must_not_change(mails, capsys):
         capsys, "certify", "apply", folder / "c.campaign", "--out", folder / "m.skops"
     )
     assert done.code == 2
-    assert "Nothing is certified" in done.err
+    assert "No threshold is certified" in done.err
 
 
 def test_another_model_is_not_given_the_threshold(mails, capsys):

@@ -329,6 +329,7 @@ class Campaign:
         -------
         Campaign
             The new campaign. Answers are classes: what the row is, not whether its label is right.
+            Without `pos_label`, verdicts call a row positive if its label is right.
 
         Examples
         --------

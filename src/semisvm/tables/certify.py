@@ -198,7 +198,7 @@ def certified_model(campaign: Campaign, *, model_path: str | Path | None = None)
     point = verdict.operating_point
     if point is None:
         raise ValueError(
-            f"Nothing is certified, so there is no threshold to apply. {verdict.reason}"
+            f"No threshold is certified, so there is none to apply. {verdict.reason}"
         )
     positive = campaign.pos_label
     record = summarize_campaign(campaign)
