@@ -4,11 +4,12 @@ import csv
 import json
 import multiprocessing
 import os
+import subprocess
 
 import numpy as np
 import pytest
 
-from command_line import copy_fitted_mails, run_command
+from command_line import COMMAND, copy_fitted_mails, run_command
 from semisvm import Campaign, load
 from semisvm.tables.certify import file_digest, load_campaign
 
@@ -393,6 +394,18 @@ def test_a_model_without_its_ledger(mails, capsys):
     assert Campaign.load(folder / "c.campaign").n_labels == 1
 
 
+def test_a_warning_of_the_command_is_a_sentence_that_names_options(mails, capsys):
+    folder, truth = mails
+    start(capsys, folder)
+    fill_in(folder / "batch.csv", truth)
+    (folder / "spam.skops").unlink()
+    words = ("certify", "tell", folder / "c.campaign", folder / "batch.csv")
+    done = subprocess.run([*COMMAND, *map(str, words)], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stderr.startswith("Warning: The ledger ")
+    assert done.stderr.endswith("name its file by --after when you start one.\n")
+
+
 @pytest.mark.parametrize("content", ["", "[]", '{"campaigns": [{}]}', "[" * 100_000])
 def test_a_damaged_ledger_is_named(mails, capsys, content):
     folder, _ = mails
@@ -575,6 +588,16 @@ def test_answers_train_the_next_model(mails, capsys):
         folder / "next.skops",
     )
     assert run_command(capsys, "fit", folder / "mails.csv", folder / "labels.csv", *words).code == 0
+
+
+def test_what_wrong_answers_would_do_is_said_in_options(mails, capsys):
+    folder, truth = mails
+    start(capsys, folder, "--min-precision", "0.8")
+    batch = fill_in(folder / "batch.csv", truth)
+    for name in ("Ann", "Bob"):
+        tell = ("certify", "tell", folder / "c.campaign", batch, "--annotator", name)
+        done = run_command(capsys, *tell)
+    assert "To account for this, set --error-rate." in done.out
 
 
 def test_answers_of_two_people_and_the_error_rate_of_a_campaign(mails, capsys):

@@ -5,6 +5,7 @@ an exit code.
 from __future__ import annotations
 
 import platform
+import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -309,7 +310,10 @@ def _gpu() -> str:
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; what went wrong is printed as a sentence."""
     words = [word for word in arguments if word != DEBUG]
+    formatwarning = warnings.formatwarning
     try:
+        if DEBUG not in arguments:
+            warnings.formatwarning = _warning_in_words
         return commands.main(words, standalone_mode=False) or 0
     except (click.exceptions.Abort, KeyboardInterrupt):
         raise KeyboardInterrupt from None
@@ -331,6 +335,13 @@ def run(arguments: Sequence[str]) -> int:
         message, code = _explain(error)
         click.echo(f"Error: {message}", err=True)
         return code
+    finally:
+        warnings.formatwarning = formatwarning
+
+
+def _warning_in_words(message: Warning | str, *place: Any, **line: Any) -> str:
+    """A warning of the library as a sentence, without the line of code that gave it."""
+    return f"Warning: {shared.with_flags(str(message), commands)}\n"
 
 
 def _explain(error: Exception) -> tuple[str, int]:

@@ -53,7 +53,7 @@ class Screen:
     def show(self, values: Any, *words: str) -> None:
         """Print the result of a command: the JSON object, or sentences for people."""
         for line in (json.dumps(values, allow_nan=False),) if self.as_json else words:
-            click.echo(line)
+            click.echo(line if self.as_json else with_flags(line))
 
     def say(self, words: str) -> None:
         """Print a sentence for people; to stderr if stdout is for JSON."""

@@ -197,9 +197,7 @@ def certified_model(campaign: Campaign, *, model_path: str | Path | None = None)
     verdict = campaign.verdict()
     point = verdict.operating_point
     if point is None:
-        raise ValueError(
-            f"No threshold is certified, so there is none to apply. {verdict.reason}"
-        )
+        raise ValueError(f"No threshold is certified, so there is none to apply. {verdict.reason}")
     positive = campaign.pos_label
     record = summarize_campaign(campaign)
     summary = replace(
