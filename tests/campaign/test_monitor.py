@@ -123,6 +123,22 @@ def test_the_order_of_answers_and_a_saved_file_change_nothing(tmp_path):
     assert monitor.evidence_path().max() == pytest.approx(monitor.verdict().evidence)
 
 
+def test_answers_that_another_program_saved_are_not_overwritten(tmp_path):
+    scores, truth = batch(np.random.default_rng(2), 300, 0.7)
+    monitor = Monitor(0.0, min_precision=0.9)
+    rows = monitor.draw(scores, 10)
+    path = monitor.save(tmp_path / "watch.json")
+    other = Monitor.load(path)
+    other.tell(rows, truth[rows])
+    other.save(path)
+    other.save(path)  # its own file is no other program's
+    monitor.tell(rows, 1 - truth[rows])
+    with pytest.raises(ValueError, match="another program has saved this monitor meanwhile"):
+        monitor.save(path)
+    assert Monitor.load(path).answers == other.answers
+    assert Monitor.load(monitor.save(tmp_path / "elsewhere.json")).answers == monitor.answers
+
+
 def test_a_batch_counts_up_to_its_first_open_row():
     scores, truth = batch(np.random.default_rng(3), 300, 0.7)
     monitor = Monitor(0.0, min_precision=0.9, seed="01")

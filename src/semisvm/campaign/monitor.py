@@ -238,6 +238,7 @@ class Monitor:
         # Translates labels into 1, 0 and NaN.
         self._log = AnswerLog(1, classes, find_pos_label(classes, pos_label))
         self._seed = make_seed() if seed is None else read_seed(seed)
+        self._synced: tuple[Path, str] | None = None  # the file read or written last, its digest
         self._reference = (
             np.empty(0) if reference is None else _quantiles(check_scores(reference, "reference"))
         )
@@ -540,6 +541,12 @@ class Monitor:
         -------
         path
             The file that was written.
+
+        Raises
+        ------
+        ValueError
+            If another program has saved there since this monitor was read from the file or saved to
+            it. Nothing is written then.
         """
         content = {
             "kind": MONITOR_KIND,
@@ -559,8 +566,17 @@ class Monitor:
             ],
             "about": self.about,
         }
-        with locked(Path(path).resolve()):
+        real = Path(path).resolve()
+        known, digest = self._synced or (None, "")
+        with locked(real):
+            if real == known and _digest_of(real) not in ("", digest):
+                raise ValueError(
+                    f"{path}: another program has saved this monitor meanwhile, and its answers"
+                    " would be lost. Nothing was saved: read the file again, and give the new"
+                    " answers once more."
+                )
             write_checked(Path(path), content)
+            self._synced = real, _digest_of(real)
         return Path(path)
 
     @classmethod
@@ -577,6 +593,8 @@ class Monitor:
         Monitor
             Ready to go on.
         """
+        real = Path(path).resolve()
+        synced = real, _digest_of(real)
         content = read_checked(path, MONITOR_KIND, MONITOR_VERSION)
         options = ("threshold", "risk", "dont_know", "classes", "pos_label", "seed")
         monitor = cls(
@@ -589,11 +607,17 @@ class Monitor:
             (number, row): as_number(code) for number, row, code in content["answers"]
         }
         monitor.about = content["about"]
+        monitor._synced = synced
         return monitor
 
     def __repr__(self) -> str:
         batches = counted(len(self.batches), "batch")
         return f"<Monitor: {self.target}, {counted(len(self.answers), 'label')} of {batches}>"
+
+
+def _digest_of(path: Path) -> str:
+    """The digest of a file; "" where there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
 def _quantiles(scores: np.ndarray) -> np.ndarray:
