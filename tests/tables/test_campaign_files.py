@@ -221,7 +221,11 @@ def test_what_was_frozen_must_not_change(mails, capsys):
     done = run_command(capsys, *tell)
     assert done.code == 2
     assert "the data file has changed since the campaign began" in " ".join(done.err.split())
+    data.unlink()
     (folder / "moved.csv").write_bytes(content)
+    done = run_command(capsys, *tell)
+    assert done.code == 2
+    assert "is no longer there. Say by --data where it is now." in " ".join(done.err.split())
     assert run_command(capsys, *tell, "--data", folder / "moved.csv").code == 0
     done = run_command(
         capsys, "certify", "apply", folder / "c.campaign", "--out", folder / "m.skops"

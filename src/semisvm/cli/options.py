@@ -114,8 +114,8 @@ def with_flags(words: str, group: click.Group | None = None) -> str:
     root: Any = click.get_current_context().find_root().command if group is None else group
     commands = [root.get_command(None, name) for name in root.list_commands(None)]
     inner = [each for command in commands for each in getattr(command, "commands", {}).values()]
-    known = [*inner, *commands]  # of two parameters with one name, that of the outer command
-    flags = {option.name: option.opts[0] for command in known for option in command.params}
+    options = [each for command in (*inner, *commands) for each in command.params]
+    flags = {each.name: each.opts[0] for each in options if isinstance(each, click.Option)}
     return re.sub("`([a-z_]+)`", lambda name: flags.get(name[1], name[0]), words)
 
 

@@ -100,6 +100,9 @@ def _write_rows(
 
 def _model_and_data(campaign: Campaign, data: AnyPath | None) -> tuple[Model, Path]:
     source = Path(campaign.about["data"] if data is None else data)
+    if data is None and not source.exists():
+        reason = "the data file of the campaign is no longer there"
+        raise fault(source, reason, "Say by `data` where it is now")
     require_data(campaign, source)
     return load_table_model(campaign.about["model"]), source
 
