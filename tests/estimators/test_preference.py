@@ -14,13 +14,14 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import check_classifiers_train
 
 from histories import records_of
 from preference_data import noisy_clouds, overlapping, preference_svc, three_classes
-from semisvm import PreferenceSVC, dual
+from semisvm import PreferenceClassifier, PreferenceSVC, dual
 from semisvm import machines as forms
 from semisvm.decision import choose
 from semisvm.decision.operating_point import scores_beyond
@@ -217,6 +218,29 @@ def test_certified_targets_hold_in_the_promised_share_of_worlds():
         broken += truth[200:][accepted].mean() < 0.75
     assert reached > 20
     assert broken <= 18
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PreferenceSVC(min_precision=0.8, confidence=0.9, random_state=0),
+        PreferenceClassifier(GaussianNB(), min_precision=0.8, confidence=0.9, random_state=0),
+    ],
+)
+def test_copies_of_a_row_are_no_evidence_of_their_own_for_a_certificate(model):
+    """40 worlds of noise in which 79% of the rows are positive: every certificate is false. At
+    90% confidence at most 4 are expected, and up to chance 10; copies would certify most.
+    """
+    false = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(80, 2)), (rng.random(80) < 0.79).astype(int)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            fitted = clone(model).fit(X, y, sample_weight=np.full(80, 5))
+        assert fitted.operating_point_.counts.rows == 40
+        false += fitted.operating_point_.reached
+    assert false <= 10
 
 
 def test_what_cannot_be_certified_says_how_many_labels_it_would_take():

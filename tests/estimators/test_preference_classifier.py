@@ -115,7 +115,7 @@ def test_a_share_is_a_weight_or_a_chance():
     assert_allclose(logistic.model.coef_, oracle.coef_)
 
 
-@pytest.mark.parametrize("asked", [{}, {"min_recall": 0.5, "confidence": 0.6}])
+@pytest.mark.parametrize("asked", [{}, {"min_recall": 0.5}])
 def test_a_row_of_weight_two_is_two_rows_where_labels_are_compared_with_other_rows(asked):
     X, y, _ = overlapping(0, n=200, n_labeled=60)
     times = np.where(np.arange(200) % 3 == 0, 2, 1)

@@ -129,6 +129,13 @@ def as_repetitions(weight: np.ndarray) -> np.ndarray | None:
     return weight.astype(np.intp) if is_count else None
 
 
+def is_first_copy(row_numbers: np.ndarray) -> np.ndarray:
+    """A mask of one copy of each row, from the numbers that repeated rows share."""
+    mask = np.zeros(len(row_numbers), dtype=bool)
+    mask[np.unique(row_numbers, return_index=True)[1]] = True
+    return mask
+
+
 def join_copies(rows: np.ndarray, found: MethodFit) -> tuple[np.ndarray, MethodFit]:
     """The distinct rows and their fit, from a fit in which a row may be there several times."""
     distinct, first, group = np.unique(rows, return_index=True, return_inverse=True)

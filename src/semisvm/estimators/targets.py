@@ -31,6 +31,7 @@ from semisvm.decision import OperatingPoint, Target
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import FairSampleWarning
 from semisvm.estimators.binary import combine
+from semisvm.estimators.equal_rows import is_first_copy
 from semisvm.estimators.progress import warn_caller
 from semisvm.labels import UNLABELED_CODE, Labels
 from semisvm.matrices import stored_numbers
@@ -67,10 +68,11 @@ class Plan:
     """The purpose of each row in a fit, and the target of each binary problem.
 
     targets     one per binary problem
-    certifies   (n,) mask: labeled rows that are kept for the certificate and used for nothing else
+    certifies   (n,) mask: labeled rows that are kept for the certificate and used for nothing else;
+                of the copies of a row, one
     measures    (n,) mask: labeled rows that may set thresholds and enter intervals: those that are
                 a random sample
-    learns      (n,) mask: the rows that train and calibrate
+    learns      (n,) mask: the rows that train and calibrate; no copies of those that certify
     random      draws the seeds of the binary problems, one after the other
     is_vouched_for   whether the user says which labels are a random sample
     """
@@ -211,13 +213,22 @@ class OperatingPointsMixin:
     fair_sample_: FairSampleCheck | None
 
     def _make_plan(
-        self, labels: Labels, random_sample: np.ndarray | None, certificate_share: float
+        self,
+        labels: Labels,
+        random_sample: np.ndarray | None,
+        certificate_share: float,
+        row_numbers: np.ndarray | None = None,
     ) -> Plan:
-        """Check the targets against the labels, and draw the rows that are held out."""
+        """Check the targets against the labels, and draw the rows that are held out.
+
+        `row_numbers`, (n,), are equal for the copies of a row of weight 2. Copies are no evidence
+        of their own: one of them certifies, and then none of them trains.
+        """
         random = check_random_state(self.random_state)
         targets = read_targets(labels.classes, self.min_precision, self.min_recall)
         targets = targets[1:] if labels.n_classes == 2 else targets
         certifies = np.zeros(len(labels.codes), dtype=bool)
+        learns = ~certifies
         is_fair = labels.is_labeled if random_sample is None else labels.is_labeled & random_sample
         if self.confidence is not None:
             if not any(target.is_constrained for target in targets):
@@ -225,10 +236,14 @@ class OperatingPointsMixin:
                     f"confidence={self.confidence} needs a minimum to certify: pass min_precision,"
                     " min_recall or both, or leave confidence at None."
                 )
-            fair = Labels(labels.classes, np.where(is_fair, labels.codes, UNLABELED_CODE))
+            if row_numbers is None:
+                row_numbers = np.arange(len(labels.codes))
+            may_certify = is_fair & is_first_copy(row_numbers)
+            fair = Labels(labels.classes, np.where(may_certify, labels.codes, UNLABELED_CODE))
             certifies = draw_certificate_rows(fair, certificate_share, random)
+            learns = ~np.isin(row_numbers, row_numbers[certifies])
         is_vouched_for = random_sample is not None
-        plan = Plan(targets, certifies, is_fair & ~certifies, ~certifies, random, is_vouched_for)
+        plan = Plan(targets, certifies, is_fair & learns, learns, random, is_vouched_for)
         if (labels.is_labeled & ~is_fair).any():
             refuse_rare(
                 plan.measured(labels),

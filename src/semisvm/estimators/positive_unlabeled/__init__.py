@@ -276,7 +276,7 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights. A weight of 2 equals duplicating the row. If the weights are not all
             whole numbers, or above 10 on average, they only multiply C, and each row counts once in
-            folds, thresholds and intervals.
+            folds, thresholds and intervals. A certificate always counts each row once.
 
         Returns
         -------
@@ -335,14 +335,16 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
             weights = (1.0,)
             loss = "hinge"
         rng = check_random_state(self.random_state)
-        held = np.zeros(len(sign), dtype=bool) if self.confidence is None else hold_out(sign, rng)
-        folds = draw_folds_of_all_rows(problem.labels.codes, ~held, self.n_folds, rng)
+        held, learns = np.zeros(len(sign), dtype=bool), np.ones(len(sign), dtype=bool)
+        if self.confidence is not None:
+            held, learns = hold_out(sign, rows, rng)
+        folds = draw_folds_of_all_rows(problem.labels.codes, learns, self.n_folds, rng)
         if has_unlabeled and folds is None and self.positive_weight == "auto":
             weights = (UNTUNED_WEIGHT,)
-        formula = problem.select(~held).formula()
+        formula = problem.select(learns).formula()
 
         def fit_binary(task: BinaryTask) -> BinaryFit:
-            return search_weight(PuMachine(task, self.C, loss), weights, ~held, folds)
+            return search_weight(PuMachine(task, self.C, loss), weights, learns, folds)
 
         fits = fit_pairs(problem, formula, fit_binary)
         search = fits[0].outcome
@@ -361,7 +363,7 @@ class PositiveUnlabeledSVC(OperatingPointsMixin, BaseSVC):
         ]
         if has_unlabeled:
             point, warnings = settle_threshold(
-                target, prior, self.confidence, search, fits[0].scores, sign, held
+                target, prior, self.confidence, search, fits[0].scores, sign, held, learns
             )
             known = point.positive_unlabeled
             assert known is not None

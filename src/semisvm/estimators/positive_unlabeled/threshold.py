@@ -29,6 +29,7 @@ from semisvm.decision.without_negatives import (
     reach_recall,
 )
 from semisvm.errors import counted
+from semisvm.estimators.equal_rows import is_first_copy
 from semisvm.estimators.positive_unlabeled.search import WeightSearch
 from semisvm.labels import Labels, encode
 
@@ -170,21 +171,29 @@ class SampleScores:
         return self.n_positive >= FEWEST_FOR_A_PRIOR
 
 
-def hold_out(sign: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-    """A mask of the rows that serve the certificate and nothing else, drawn at random."""
+def hold_out(
+    sign: np.ndarray, row_numbers: np.ndarray, rng: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray]:
+    """A mask of the rows that serve the certificate and nothing else, drawn at random, and one of
+    the rows that learn.
+
+    `row_numbers` are equal for the copies of a row: one copy serves the certificate, and then none
+    learns.
+    """
     held = np.zeros(len(sign), dtype=bool)
+    is_first = is_first_copy(row_numbers)
     for side, share, name in (
         (1, HELD_OUT_POSITIVES, "labeled positives"),
         (0, HELD_OUT_UNLABELED, "unlabeled rows"),
     ):
-        rows = np.flatnonzero(sign == side)
+        rows = np.flatnonzero((sign == side) & is_first)
         if len(rows) < 2:
             raise ValueError(
                 f"confidence needs at least 2 {name}, some to train on and some to hold out, and"
                 f" there is {len(rows)}. Label more, or leave confidence out."
             )
         held[rng.permutation(rows)[: max(1, round(share * len(rows)))]] = True
-    return held
+    return held, ~np.isin(row_numbers, row_numbers[held])
 
 
 def settle_threshold(
@@ -195,6 +204,7 @@ def settle_threshold(
     final: np.ndarray,
     sign: np.ndarray,
     held: np.ndarray,
+    learns: np.ndarray,
 ) -> tuple[OperatingPoint, list[Warning]]:
     """Choose the threshold and say what is known about it.
 
@@ -203,18 +213,19 @@ def settle_threshold(
     confidence   of a certificate, or None
     final        (n,) the scores of all rows by the final SVM
     held         (n,) mask: rows that serve the certificate alone
+    learns       (n,) mask: rows that trained
     """
     best = search.best
     is_cross_fitted = best is not None and not np.isnan(best.pu_auc)
     level = Evidence.EMPIRICAL
-    seen = SampleScores.of(final, sign, ~held)
+    seen = SampleScores.of(final, sign, learns)
     shown = None  # what the out-of-fold scores say about the prior
     estimate = bound = math.nan
     if best is not None and is_cross_fitted:
         level = Evidence.CROSS_FITTED
-        seen = SampleScores.of(best.scores, sign, ~held)
+        seen = SampleScores.of(best.scores, sign, learns)
         if seen.can_bound_prior:
-            shown = _bound_over_scorers(search, sign, ~held)
+            shown = _bound_over_scorers(search, sign, learns)
             estimate = _clip(shown.estimate, seen)
             bound = shown.bound
     aside = None

@@ -233,7 +233,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights. A weight of 2 equals duplicating the row. If the weights are not all
             whole numbers, or above 10 on average, they only multiply C, and each row counts once in
-            folds, thresholds and intervals.
+            folds, thresholds and intervals. A certificate always counts each row once.
         random_sample : array-like of bool of shape (n_samples,), default=None
             Mask of the labels that are a random sample of all rows. Other labels, for example of
             rows that a model was uncertain about, are used for training only. None: all labels, and
@@ -258,7 +258,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         )
         is_tested = problem.random_sample is None and not self._is_precomputed()
         begun = begin_check(problem.X, problem.labels) if is_tested else None
-        plan = self._make_plan(problem.labels, problem.random_sample, self.calibration_size)
+        plan = self._make_plan(problem.labels, problem.random_sample, self.calibration_size, rows)
         part = problem.select(plan.learns).settle_form()
         formula = part.formula()
         trained, make_run, deal_out = self._prepare_runs(part, plan)

@@ -64,14 +64,18 @@ class PreferenceMixin(OperatingPointsMixin):
     _raw_scores: Callable[[Any], np.ndarray]
 
     def _make_plan(
-        self, labels: Labels, random_sample: np.ndarray | None, certificate_share: float
+        self,
+        labels: Labels,
+        random_sample: np.ndarray | None,
+        certificate_share: float,
+        row_numbers: np.ndarray | None = None,
     ) -> Plan:
         """Draw the rows that are held out; unlabeled rows beyond the pool do not train."""
-        plan = super()._make_plan(labels, random_sample, certificate_share)
+        plan = super()._make_plan(labels, random_sample, certificate_share, row_numbers)
         self._refuse_few_labels(plan.measured(labels))
         learns = np.zeros(len(labels.codes), dtype=bool)
         learns[self._within_pool(labels, np.arange(len(labels.codes)))] = True
-        return replace(plan, learns=learns & ~plan.certifies)
+        return replace(plan, learns=learns & plan.learns)
 
     def _refuse_few_labels(self, labels: Labels) -> None:
         """Raise ValueError where a class has too few labels, without those of a certificate."""

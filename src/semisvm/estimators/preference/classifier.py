@@ -208,7 +208,8 @@ class PreferenceClassifier(
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights. A weight of 2 equals duplicating the row; a weight of 0 removes it. If
             the weights are not all whole numbers, or above 10 on average, they are passed on to the
-            estimator only, and each row counts once in folds, thresholds and intervals.
+            estimator only, and each row counts once in folds, thresholds and intervals. A
+            certificate always counts each row once.
         random_sample : array-like of bool of shape (n_samples,), default=None
             Mask of the labels that are a random sample of all rows. Other labels, for example of
             rows that a model was uncertain about, are used for training only. None: all labels, and
@@ -238,7 +239,7 @@ class PreferenceClassifier(
         in_use, counts_rows = _arranged(X, in_use, labels, weight, sample)
         own_labels = labels.take(in_use)
         own_sample = None if sample is None else sample[in_use]
-        plan = self._make_plan(own_labels, own_sample, self.calibration_size)
+        plan = self._make_plan(own_labels, own_sample, self.calibration_size, in_use)
         rows = in_use[plan.learns]
         price = np.where(labels.is_labeled[rows], 1.0, self.unlabeled_weight)
         own_weight = None if counts_rows else weight[rows]
