@@ -206,6 +206,24 @@ def test_recall_and_lift_certificates_break_in_at_most_a_tenth_of_draws(n, recal
     assert (broken <= 0.1 * n_draws + 2 * math.sqrt(0.09 * n_draws)).all()
 
 
+def test_lower_bounds_hold_in_nine_draws_of_ten_where_scores_are_equal():
+    """Four scores, equally frequent: more positives are accepted than prove the recall."""
+    rng = np.random.default_rng(6)
+    broken = np.zeros(2)
+    n_draws, n = 1000, 100
+    target = Target(min_recall=0.5)
+    for _ in range(n_draws):
+        positive, unlabeled = rng.integers(1, 5, n), rng.integers(1, 5, 100_000)
+        threshold = certify_recall(positive, 0.5)
+        counts = AcceptedCounts(
+            int((positive > threshold).sum()), n, int((unlabeled > threshold).sum()), 100_000
+        )
+        point = judge_without_negatives(threshold, counts, target, level="certified")
+        true_recall = true_share = (4 - math.floor(threshold)) / 4
+        broken += true_recall < point.recall.low, true_recall / true_share < point.lift.low
+    assert (broken <= 0.1 * n_draws + 2 * math.sqrt(0.09 * n_draws)).all()
+
+
 @pytest.mark.parametrize("separation", [1.0, 2.5])
 def test_the_bound_on_the_prior_holds_in_nine_draws_of_ten(separation):
     rng = np.random.default_rng(5)

@@ -37,6 +37,7 @@ from semisvm.decision.binomial import (
     estimate_cost,
     estimate_f,
     estimate_rate,
+    fewest_that_pass,
 )
 from semisvm.decision.checks import check_confidence
 from semisvm.decision.counts import Counts
@@ -485,13 +486,19 @@ def judge_without_negatives(
     recall = estimate_rate(counts.accepted_positives, counts.positives, confidence)
     lift = estimate_lift(counts, confidence)
     if level.is_promise:
-        low = float(
-            binomial_interval(counts.accepted_positives, counts.positives, confidence, "lower")[0]
-        )
+        proved = counts
+        least = 0.0
         if target.min_recall is not None and reached:
-            low = max(low, target.min_recall)
-        recall = Estimate(recall.value, low, 1.0)
-        lift = Estimate(lift.value, bound_lift(*counts, confidence=confidence), math.inf)
+            # Scores that are equal may bring more positives than prove the recall. As the threshold
+            # was chosen on these very positives, only the number that was fixed beforehand counts.
+            least = target.min_recall
+            needed = int(fewest_that_pass(counts.positives, least, 1 - confidence))
+            proved = counts._replace(accepted_positives=min(counts.accepted_positives, needed))
+        low = float(
+            binomial_interval(proved.accepted_positives, proved.positives, confidence, "lower")[0]
+        )
+        recall = Estimate(recall.value, max(low, least), 1.0)
+        lift = Estimate(lift.value, bound_lift(*proved, confidence=confidence), math.inf)
     share = estimate_rate(counts.accepted_unlabeled, counts.unlabeled, confidence)
     known = PositiveUnlabeledEvidence(counts, share, lift, prior, prior_estimate, prior_bound)
     missed = counts.positives - counts.accepted_positives
