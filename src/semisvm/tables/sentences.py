@@ -361,8 +361,9 @@ UNUSED = (
     " help. The model uses the labels and the threshold only."
 )
 ABOVE = (
-    "The target applies to the rows above the operating point of a class. A row that is above none"
-    " still gets the label of the nearest class: the column 'above' of the predictions marks them."
+    "The target applies to the rows above the operating point of a class. A row that is above"
+    " several counts for each of them, but gets one label. A row that is above none still gets the"
+    " label of the nearest class: the column 'above' of the predictions marks them."
 )
 LABELS_FOR_PROMISE = (
     "For a promise instead of an estimate ({}), label about {} rows drawn at random until it is"

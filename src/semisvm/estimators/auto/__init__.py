@@ -172,7 +172,8 @@ class AutoSVC(
         target.
     operating_points_ : dict {class: OperatingPoint}
         The expected precision and recall, with intervals; with two classes, of the positive class
-        only.
+        only. With more classes and a target, they are about the rows above each threshold, although
+        `predict` gives each row only one class.
     operating_point_ : OperatingPoint
         The operating point of the positive class; only with two classes.
     transduction_ : ndarray of shape (n_samples,)

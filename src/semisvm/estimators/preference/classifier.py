@@ -119,8 +119,9 @@ class PreferenceClassifier(
         Whether the labels look like a random sample of all rows (`semisvm.check_fair_sample`); None
         without unlabeled rows, or if `random_sample` was given.
     operating_points_, operating_point_ : dict {class: OperatingPoint}, OperatingPoint
-        The expected precision and recall at each threshold, with intervals. With two classes there
-        is only the positive class, and `operating_point_` is its operating point.
+        The expected precision and recall of the rows above each threshold, with intervals. With two
+        classes there is only the positive class, and `operating_point_` is its operating point.
+        With more, `predict` gives each row only one class, so its precision and recall differ.
     audits_, audit_ : dict {class: dict {str: OperatingPoint}}, dict {str: OperatingPoint}
         The contribution of each step, measured on the same rows: "supervised", "supervised +
         threshold", "with unlabeled"; `audit_` only with two classes.
