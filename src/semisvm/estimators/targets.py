@@ -8,9 +8,9 @@ checks.
                                 the second, positive class against the first
 
 With two classes the targets are those of the positive class. For a class without a target, the
-threshold has the best F1. Labels for the certificate are drawn without looking at the classes, as
-long as that leaves enough of each: they are then independent of the labels that train, as the proof
-of the certificate requires. Two halves with equal numbers of positives are not independent.
+threshold has the best F1. Labels for the certificate are drawn so that they are independent of the
+labels that train, as the proof of the certificate requires (`draw_certificate_rows`). Two halves
+with equal numbers of positives are not independent.
 
 Figures that are measured on labels hold for new rows if the labels are a random sample of all rows.
 `begin_check` and `check_labels` test that; where the labels fail, no certificate is given.
@@ -117,7 +117,12 @@ def _list_by_class(name: str, value: Any, classes: list) -> list[Any]:
 def draw_certificate_rows(
     labels: Labels, share: float, random: np.random.RandomState
 ) -> np.ndarray:
-    """Draw the labeled rows that are kept for the certificate: a mask, (n,)."""
+    """Draw the labeled rows that are kept for the certificate: a mask, (n,).
+
+    Rows in a random order, from the last one back, are left to train until they are enough, and
+    enough of each class. So those before them are draws from the same source, whatever was left. A
+    class that is missing among them gets its first row: one more error, for all other classes.
+    """
     rows = np.flatnonzero(labels.is_labeled)
     refuse_rare(
         labels,
@@ -125,12 +130,13 @@ def draw_certificate_rows(
         " class {name} has {number}: label more rows of it, or leave confidence at None.",
     )
     order = random.permutation(len(rows))
-    drawn = np.bincount(
-        labels.codes[rows[order[: round(share * len(rows))]]], minlength=labels.n_classes
-    )
-    wanted = np.clip(drawn, 1, np.maximum(1, labels.n_of_class - FEWEST_LABELS))
+    codes = labels.codes[rows[order]]
+    places = [np.flatnonzero(codes == code) for code in range(labels.n_classes)]
+    n_drawn = min(round(share * len(rows)), *(of_class[-FEWEST_LABELS] for of_class in places))
+    is_drawn = np.arange(len(rows)) < n_drawn
+    is_drawn[[of_class[0] for of_class in places]] = True
     mask = np.zeros(len(labels.codes), dtype=bool)
-    mask[rows[first_of_each(labels.codes[rows], wanted, order)]] = True
+    mask[rows[order[is_drawn]]] = True
     return mask
 
 

@@ -89,7 +89,8 @@ class PreferenceClassifier(
         labels held out for the certificate (`calibration_size` of all labels). If these are too
         few, the operating point says how many are needed. None: no certificate.
     calibration_size : float, default=0.5
-        Share of the labels held out for the certificate.
+        Share of the labels held out for the certificate; a smaller share if a class would be left
+        with fewer than two labels.
     probability : bool, default=False
         Whether to provide `predict_proba`; it can be changed after the fit. `predict` uses the
         threshold, so the predicted class is not always the most probable one.
