@@ -178,6 +178,9 @@ class Monitor:
     of 0.89 instead of 0.9), an alarm takes thousands of labels. A recall of rare positives takes
     many, too, since most of the rows drawn are negative.
 
+    For other targets than a precision, `risk` is kept where few rows of large batches are labeled,
+    such as 20 of 400: the share that a batch accepts then stands for that of its source.
+
     Examples
     --------
     >>> import numpy as np
