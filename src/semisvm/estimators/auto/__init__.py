@@ -108,7 +108,9 @@ class AutoSVC(
         against the rest. The threshold is chosen on out-of-fold scores. None: see `threshold`.
     confidence : float, default=None
         Certify each target on half of the labels, which are held out from the fit: with 0.9 it
-        holds with probability 90% over the random draw of these labels. None: no certificate.
+        holds with probability 90% over the random draw of these labels. With an integer
+        `random_state`, shuffle rows that are sorted by class: the drawn positions are then fixed.
+        None: no certificate.
     threshold : {"share", "f1", "labeled_f1", "score"}, default="share"
         How to choose the threshold for the second of two classes if there is no target. "share":
         accept as many unlabeled rows as are expected to be of the class, by a sigmoid of
