@@ -72,6 +72,29 @@ def test_false_alarms_are_within_the_risk_on_the_boundary(target):
     assert sum(alarm is not None for alarm in worlds) < 15
 
 
+@pytest.mark.usefixtures("scores_are_not_compared")
+def test_small_batches_that_are_labeled_whole_raise_no_more_false_alarms():
+    n_false = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        monitor = Monitor(0.0, min_recall=0.8, seed=f"{seed:04x}")
+        for _ in range(30):
+            scores, truth = batch(rng, 50, 0.9, recall=0.8, share=0.1)
+            rows = monitor.draw(scores, 50)
+            monitor.tell(rows, truth[rows])
+        n_false += monitor.evidence_path().max(initial=0) >= 1 / monitor.risk
+    assert n_false < 12  # at most 5%; 12 of 100 or more would have a chance of .005
+
+
+def test_where_no_row_is_accepted_a_recall_is_still_watched():
+    monitor = Monitor(0.0, min_recall=0.8, seed="00")
+    for _ in range(6):
+        rows = monitor.draw(np.full(400, -1.0), 20)
+        assert len(rows) >= 10
+        monitor.tell(rows, np.arange(len(rows)) % 3 == 0)
+    assert monitor.verdict().alarm
+
+
 def test_bets_that_begin_anew_with_the_whole_wealth_raise_false_alarms():
     """Broken on purpose: the shares of the batches are what keeps the risk over all time."""
     n_false = {"right": 0, "broken": 0}

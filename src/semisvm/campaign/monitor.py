@@ -5,7 +5,7 @@ monitor *ever* raises an alarm is at most `risk`. No alarm is no proof that the 
 campaign proves that.
 
 Rows of a batch are drawn at random: for a precision among the accepted rows only, for other targets
-from accepted and rejected rows alike, each with the weight that makes up for its chance.
+from accepted and rejected rows alike, each weighted by the inverse of its probability.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from semisvm.errors import counted
 MONITOR_VERSION = 1
 LARGEST_LOG = 700.0  # whose exponential is still a number
 SMALLEST_GAIN = 1e-9  # in place of 0: one negative refutes a precision of 1
+LEAST_CHANCE = 0.05  # that a row is labeled: where nearly all rows are of its kind
 MOST_REFERENCE = 2_000  # scores of the reference that are kept: evenly spaced quantiles
 
 
@@ -301,17 +302,12 @@ class Monitor:
             digest_size=32,
             key=self._seed,
         ).digest()
-        numbers = uniform_numbers(key, len(vector) + n)
-        order = np.argsort(numbers[: len(vector)], kind="stable")
-        accepted = iter(order[is_accepted[order]].tolist())
-        rejected = iter(order[~is_accepted[order]].tolist())
-        chance = self._chance_accepted(is_accepted.mean())
-        drawn = []
-        for coin in numbers[len(vector) :]:
-            row = next(accepted if coin < chance else rejected, None)
-            if row is None:
-                break  # one side is used up: to go on with the other would bias the sample
-            drawn.append(row)
+        n_rows = len(vector)
+        numbers = uniform_numbers(key, 2 * n_rows)
+        order = np.argsort(numbers[:n_rows], kind="stable")
+        chances = self._chances(len(self.batches))
+        is_kept = numbers[n_rows:] < np.where(is_accepted, chances[1], chances[0])
+        drawn = order[is_kept[order]][:n].tolist()
         self.batches.append(
             MonitoredBatch(
                 n_rows=len(vector),
@@ -323,12 +319,22 @@ class Monitor:
         )
         return drawn
 
-    def _chance_accepted(self, share_accepted: float) -> float:
-        """The chance that a row to label is taken from the accepted ones."""
-        is_about_accepted = all(form.measure == "precision" for form in linear_forms(self.target))
-        if is_about_accepted or share_accepted == 1:
-            return 1.0
-        return 0.5 if share_accepted else 0.0
+    def _chances(self, number: int) -> tuple[float, float]:
+        """The probabilities that a rejected and an accepted row of a batch is labeled.
+
+        For a precision, only accepted rows are. For other targets about as many of each kind are,
+        judged by earlier batches: this batch's own share of accepted rows must not matter, because
+        given that share, its rows are no random sample of their source.
+        """
+        if all(form.measure == "precision" for form in linear_forms(self.target)):
+            return 0.0, 1.0
+        if not number:
+            return 1.0, 1.0
+        n_accepted = 1 + sum(batch.n_accepted for batch in self.batches[:number])
+        n_rejected = 1 + sum(batch.n_rows - batch.n_accepted for batch in self.batches[:number])
+        odds = np.array([n_accepted / n_rejected, n_rejected / n_accepted])
+        rejected, accepted = np.clip(odds, LEAST_CHANCE, 1.0).tolist()
+        return rejected, accepted
 
     def _compare(self, scores: np.ndarray) -> float | None:
         """The p-value of the test that scores come from where the reference comes from; a first
@@ -463,18 +469,9 @@ class Monitor:
     def _log_evidence_against(self, form: LinearForm, known: KnownLabels) -> np.ndarray:
         """The evidence against one promise, after each label."""
         batch, is_accepted, code = known
-        shares = np.array([entry.share_accepted for entry in self.batches], dtype=np.float64)
-        chances = np.array([self._chance_accepted(share) for share in shares])
-        # Columns: rejected, accepted. Each side's share of the rows, divided by the chance to draw
-        # from it.
-        chances_by_side = np.column_stack([1 - chances, chances])
-        shares_by_side = np.column_stack([1 - shares, shares])
-        weights = np.divide(
-            shares_by_side,
-            chances_by_side,
-            out=np.zeros_like(shares_by_side),
-            where=chances_by_side > 0,
-        )
+        # Columns: rejected, accepted.
+        chances = np.array([self._chances(k) for k in range(len(self.batches))]).reshape(-1, 2)
+        weights = np.divide(1.0, chances, out=np.zeros_like(chances), where=chances > 0)
         sides = np.array([False, True])
         best = np.maximum(form.values(sides), 0.0) - form.dues(sides)
         largest = np.maximum((weights * best).max(axis=1), SMALLEST_GAIN)
