@@ -13,7 +13,7 @@ import pytest
 
 from campaign_pools import pool, run
 from every_estimator import few_labels
-from semisvm import Campaign, SupervisedSVC, disk
+from semisvm import Campaign, Monitor, SupervisedSVC, disk
 from semisvm.errors import DataError
 
 # ---- files ----
@@ -37,7 +37,7 @@ def test_files_that_are_not_campaigns_are_refused(tmp_path):
         path.write_text(text)
         with pytest.raises(ValueError, match="not the file of a campaign"):
             Campaign.load(path)
-    Campaign(np.arange(9.0), min_precision=0.9).save(path)
+    Campaign(np.arange(9.0), min_precision=0.9).save(path, force=True)
     content = json.loads(path.read_text())
     path.write_text(json.dumps(content | {"version": 99}))
     with pytest.raises(ValueError, match="version 99"):
@@ -46,6 +46,33 @@ def test_files_that_are_not_campaigns_are_refused(tmp_path):
     path.write_text(json.dumps(content))
     with pytest.raises(ValueError, match="its digest is wrong"):
         Campaign.load(path)
+
+
+def test_only_an_empty_file_or_a_campaign_without_answers_is_replaced_without_force(tmp_path):
+    path = tmp_path / "c"
+    path.touch()
+    Campaign(np.arange(9.0), min_precision=0.9, seed="00").save(path)
+    answered = Campaign(np.arange(9.0), min_precision=0.9, seed="01")
+    answered.tell([0, 1], [0, 1])
+    answered.save(path)
+    other = Campaign(np.arange(9.0), min_precision=0.9, seed="02")
+    mails = tmp_path / "mails.csv"
+    mails.write_text("text,spam\n")
+    monitor = Monitor(0.0, min_precision=0.9)
+    for unsaved, kept, message in (
+        (other, path, "c: this file exists and holds 2 answers.*pass force=True"),
+        (other, mails, r"mails\.csv: this file exists\. Choose another name"),
+        (monitor, path, "c: this file exists"),
+        (monitor, mails, r"mails\.csv: this file exists"),
+    ):
+        before = kept.read_bytes()
+        with pytest.raises(ValueError, match=message):
+            unsaved.save(kept)
+        assert kept.read_bytes() == before
+    other.save(path, force=True)
+    assert Campaign.load(path).n_labels == 0
+    monitor.save(mails, force=True)
+    assert Monitor.load(mails).batches == []
 
 
 @pytest.mark.posix

@@ -664,14 +664,16 @@ class Campaign:
 
     # ---- the file ----
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Save the campaign to a JSON file, from which it can be continued.
 
         Parameters
         ----------
         path : str or path
-            The file. An existing one is replaced, completely or not at all. Answers that another
-            program has saved there in the meantime are kept and added to this campaign.
+            The file. It is written completely or not at all. Answers that another program has saved
+            there in the meantime are kept and added to this campaign.
+        force : bool, default=False
+            Whether to replace another file, such as a campaign with other rows and its answers.
 
         Returns
         -------
@@ -681,10 +683,10 @@ class Campaign:
         Raises
         ------
         ValueError
-            If another program has saved a different answer for the same row in the meantime.
-            Nothing is written then.
+            If another program has saved a different answer for the same row in the meantime, or if
+            the file is another one. Nothing is written then.
         """
-        self._synced = save_state(self._state, path, self._synced)
+        self._synced = save_state(self._state, path, self._synced, force)
         self._tests.read()
         return Path(path)
 

@@ -23,6 +23,7 @@ from semisvm.campaign.ledger import count_campaign, is_same_entry, with_later_ca
 from semisvm.campaign.state import CampaignState
 from semisvm.decision import Target
 from semisvm.disk import locked, whole_file
+from semisvm.errors import counted
 
 CAMPAIGN_KIND = "semisvm campaign"
 CAMPAIGN_VERSION = 2
@@ -93,18 +94,21 @@ def load_state(path: str | Path) -> CampaignState:
     return state
 
 
-def save_state(state: CampaignState, path: str | Path, synced: Synced | None) -> Synced:
+def save_state(
+    state: CampaignState, path: str | Path, synced: Synced | None, force: bool = False
+) -> Synced:
     """Write a campaign; the file is complete or stays as it was, and keeps its mode.
 
     Answers that another program has saved there since `synced` are added to the state. Before the
-    first answers are written, the campaign is counted in the ledger of its model.
+    first answers are written, the campaign is counted in the ledger of its model. Another file is
+    replaced only with `force`, or if it is a campaign without answers.
     """
     path = Path(path)
     real = path.resolve()
     base = synced if synced is not None and synced.path == real else None
     with locked(real):
         if real.is_file():
-            _merge(state, path, base)
+            _merge(state, path, base, force)
         if state.log.answers or state.log.corrections:
             count_campaign(state.ledger, state.about)
         write_checked(path, content_of(state))
@@ -156,18 +160,32 @@ def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
+def refuse_to_replace(path: Path, lost: str = "") -> None:
+    """Raise ValueError where something would be lost: a file that is not empty."""
+    if path.stat().st_size:
+        holds = f" and holds {lost}" if lost else ""
+        raise ValueError(
+            f"{path}: this file exists{holds}. Choose another name, or pass force=True to replace"
+            " it."
+        )
+
+
 # ---- several writers ----
 
 
-def _merge(state: CampaignState, path: Path, base: Synced | None) -> None:
+def _merge(state: CampaignState, path: Path, base: Synced | None, force: bool) -> None:
     """Add the answers that another program has saved at `path` since `base`."""
     try:
         content = read_checked(path, CAMPAIGN_KIND, CAMPAIGN_VERSION)
     except ValueError:
-        return  # no campaign, or a damaged one: it is replaced
+        if base is None and not force:
+            refuse_to_replace(path)
+        return  # damaged since it was read
     theirs = state_from(content)
     if not is_same_entry(theirs.ledger[-1], state.ledger[-1]):
         if base is None:
+            if theirs.log.answers and not force:
+                refuse_to_replace(path, counted(len(theirs.log.answers), "answer"))
             return  # the caller replaces one campaign by another
         raise ValueError(
             f"{path}: another campaign was saved here meanwhile, and its answers would be lost."

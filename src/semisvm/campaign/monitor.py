@@ -24,7 +24,12 @@ from numpy.typing import ArrayLike
 from semisvm import html
 from semisvm.campaign.answers import AnswerLog, answers_by_row, as_number
 from semisvm.campaign.draws import make_seed, read_seed, uniform_numbers
-from semisvm.campaign.file import MONITOR_KIND, read_checked, write_checked
+from semisvm.campaign.file import (
+    MONITOR_KIND,
+    read_checked,
+    refuse_to_replace,
+    write_checked,
+)
 from semisvm.campaign.plan import find_pos_label
 from semisvm.campaign.state import limits_of, require_point
 from semisvm.decision import Target
@@ -529,13 +534,15 @@ class Monitor:
 
     # ---- the file ----
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Save the monitor to a JSON file, from which it can be continued.
 
         Parameters
         ----------
         path : str or path
-            The file. An existing one is replaced, completely or not at all.
+            The file. It is written completely or not at all.
+        force : bool, default=False
+            Whether to replace another file, such as another monitor.
 
         Returns
         -------
@@ -546,7 +553,7 @@ class Monitor:
         ------
         ValueError
             If another program has saved there since this monitor was read from the file or saved to
-            it. Nothing is written then.
+            it, or if the file is another one. Nothing is written then.
         """
         content = {
             "kind": MONITOR_KIND,
@@ -569,6 +576,8 @@ class Monitor:
         real = Path(path).resolve()
         known, digest = self._synced or (None, "")
         with locked(real):
+            if real != known and real.is_file() and not force:
+                refuse_to_replace(Path(path))
             if real == known and _digest_of(real) not in ("", digest):
                 raise ValueError(
                     f"{path}: another program has saved this monitor meanwhile, and its answers"

@@ -207,7 +207,7 @@ def start_command(
             model, data, unlabeled=unlabeled, after=after, tell=screen.tell, **asked
         )
         check_can_write(state, force=force)  # scoring may have taken long
-        campaign.save(state)
+        campaign.save(state, force=force)
         n_rows = write_batch(campaign, n, out, force=force)
     if screen.as_json:
         written = {"state": str(state), "out": str(out) if n_rows else None, "rows": n_rows}
