@@ -78,6 +78,30 @@ def test_fit_points_at_the_column_and_predict_says_that_it_has_moved(loans, caps
     assert "new.csv: Careful: it accepts 0.0% of 500 rows, and" in done.err
 
 
+def test_a_column_that_has_become_empty_is_named_even_if_as_many_rows_are_accepted(
+    capsys, tmp_path
+):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)).round(3)
+    frame = pd.DataFrame(X, columns=["a", "b", "seldom"]).assign(kind=rng.choice(["x", "y"], 300))
+    frame.loc[30:, "seldom"] = np.nan
+    frame.assign(label=np.where(X[:, 0] > 0, "yes", "no")).to_csv(tmp_path / "t.csv", index=False)
+    words = ("--target", "label", "--method", "supervised", "--no-tune", "--out")
+    model = tmp_path / "m.skops"
+    assert run_command(capsys, "fit", tmp_path / "t.csv", *words, model).code == 0
+    for emptied, said in (
+        (["b"], "no row has a value in 1 column that most rows of the fit had one in: 'b'."),
+        (["kind", "seldom"], "in 1 column that most rows of the fit had one in: 'kind'."),
+        (["seldom"], ""),
+    ):
+        frame.assign(**dict.fromkeys(emptied)).to_csv(tmp_path / "new.csv", index=False)
+        out = ("--out", tmp_path / "out.csv", "--force")
+        done = run_command(capsys, "predict", model, tmp_path / "new.csv", *out)
+        assert done.code == 0
+        assert said in done.err
+        assert ("Careful" in done.err) == bool(said)
+
+
 def test_a_useful_column_is_not_one_that_decides(loans):
     training = read_training([loans / "loans.csv"], "status", drop=["collection_fee"])
     summary = fit_model(training, Settings(), method="supervised").summary

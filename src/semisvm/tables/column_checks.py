@@ -120,22 +120,41 @@ def _count_cells(cells: np.ndarray, edges: Sequence[float], levels: Sequence[str
 def say_far_from_fit(
     summary: FitSummary, n_accepted: int, n_rows: int, rows: Columns
 ) -> tuple[str, ...]:
-    """Say it where far more or fewer rows are accepted than at the fit; `rows`: the first."""
+    """Warn if far more or fewer rows are accepted than at the fit, or if a column has become empty;
+    `rows` are the first rows.
+    """
+    if n_rows < FEWEST_ROWS:
+        return ()
     sample = summary.scores.get(summary.positive or "")
-    if sample is None or n_rows < FEWEST_ROWS:
+    scores = np.array([] if sample is None else sample.unlabeled or sample.labeled, dtype=float)
+    if len(scores):
+        at_fit = float(np.mean(scores > 0))
+        now = n_accepted / n_rows
+        if shares_differ((now, at_fit), (n_rows, len(scores))):
+            return (
+                f"Careful: it accepts {now:.1%} of {counted(n_rows, 'row')}, and {at_fit:.1%} at"
+                f" the fit.{say_moved(columns_that_moved(summary, rows))}"
+                " What was measured at the fit may not hold for these rows.",
+            )
+    emptied = columns_without_cells(summary, rows)
+    if not emptied:
         return ()
-    scores = np.array(sample.unlabeled or sample.labeled, dtype=np.float64)
-    if not len(scores):
-        return ()
-    at_fit = float(np.mean(scores > 0))
-    now = n_accepted / n_rows
-    if not shares_differ((now, at_fit), (n_rows, len(scores))):
-        return ()
+    names = ", ".join(map(repr, emptied[:MOST_NAMES_SHOWN]))
     return (
-        f"Careful: it accepts {now:.1%} of {counted(n_rows, 'row')}, and {at_fit:.1%} at the fit."
-        f"{say_moved(columns_that_moved(summary, rows))}"
-        " What was measured at the fit may not hold for these rows.",
+        f"Careful: no row has a value in {counted(len(emptied), 'column')} that most rows of the"
+        f" fit had one in: {names}. Predictions may be poor.",
     )
+
+
+def columns_without_cells(summary: FitSummary, rows: Columns) -> list[str]:
+    """Return columns that are empty in all rows, and were not in most rows of the fit."""
+    columns = _comparable(rows) | rows.of_type("text")
+    return [
+        name
+        for name, profile in summary.data.profiles.items()
+        if 2 * profile.counts[-1] < sum(profile.counts)
+        and not _count_cells(columns[name], profile.edges, profile.levels)[:-1].any()
+    ]
 
 
 def shares_differ(shares: tuple[float, float], n_rows: tuple[int, int]) -> bool:
