@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import os
 import re
 import sys
 import tarfile
@@ -15,7 +16,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from studies.few_labels import __main__ as few_labels
-from studies.few_labels import discrete, public, reliability, sets, topics
+from studies.few_labels import discrete, earlier, public, reliability, sets, topics
 from studies.few_labels.methods import METHODS
 from studies.harness.means import read_cells
 from studies.ssl_book import __main__ as ssl_book
@@ -375,3 +376,39 @@ def test_topics_are_the_most_frequent_ones_and_methods_are_judged_on_texts_witho
         assert min(cell["accuracy"], cell["accuracy_unlabeled"]) > 0.95, cell
     (line,) = (line for line in topics.page_of(cells).splitlines() if "| AutoSVC |" in line)
     assert line.startswith(f"| packages, 3 classes | 60 | AutoSVC | {cells[0]['accuracy']:.3f} |")
+
+
+def test_two_versions_take_turns_and_are_compared_on_the_sets_that_both_could_fit(
+    monkeypatch, tmp_path, capsys
+):
+    X, y = make_blobs(300, centers=2, random_state=0)
+    rows = pd.DataFrame(X)
+    monkeypatch.setattr(public, "load_task", lambda name: (rows, y))
+    monkeypatch.setattr(earlier, "N_LABELS", 20)
+    source = str(earlier.PACKAGE.parent)
+    monkeypatch.setenv("PYTHONPATH", source)
+    took = earlier.fit_once({"set": "Sonar", "version": "now"}, 0)
+    assert took["average_precision"] > 0.8
+    assert min(took["cpu_s"], took["wall_s"]) > 0
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(RuntimeError, match=r"Another version than 0\.2 was imported"):
+        earlier.fit_once({"set": "Sonar", "version": "0.2"}, 0)
+
+    def run_by_turns(function, tasks, repeats, out, environment):
+        paths = [environment(task)["PYTHONPATH"].split(os.pathsep)[0] for task in tasks]
+        assert paths == [str(tmp_path), source] * 3
+        assert [task["set"] for task in tasks[::2]] == ["Glass", "Sonar", "tweets"]
+        values = [(8, 4, 60, 0.5), (2, 2, 50, 0.6), (9, 3, 20, 0.7), (1, 1, 10, 0.8), None]
+        keys = "cpu_s", "wall_s", "megabytes", "average_precision"
+        return [value and dict(zip(keys, value, strict=True)) for value in [*values, values[0]]]
+
+    monkeypatch.setattr(earlier, "run_by_turns", run_by_turns)
+    words = ["earlier", "--before", str(tmp_path), "--means", str(tmp_path / "means.json")]
+    monkeypatch.setattr(sys, "argv", [*words, "--sets", "Sonar", "Glass", "tweets"])
+    earlier.main()
+    printed = capsys.readouterr().out
+    assert printed.strip() == earlier.page_of(read_cells(tmp_path / "means.json"))
+    line = [cell.strip() for cell in printed.splitlines()[2].split("|")[1:-1]]
+    measures = ["8.5", "1.5", "3.5", "1.5", "40", "30"]
+    assert line == ["2 tables", *measures, "6.0 times (4.0)", "+0.100 ± 0.000"]
+    assert "texts" not in printed

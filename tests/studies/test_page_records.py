@@ -10,7 +10,7 @@ from page_tables import agrees, assert_shown, cells, page, part
 from source_files import REPOSITORY
 from studies import practitioner
 from studies.certify import fair_sample
-from studies.few_labels import discrete, topics
+from studies.few_labels import discrete, earlier, topics
 from studies.few_labels.__main__ import page_of
 from studies.few_labels.public import TABLES, TEXTS
 from studies.few_labels.reliability import table_of
@@ -102,6 +102,14 @@ def test_the_table_of_topics_is_on_record():
     assert topics.page_of(of_topics) in text
     assert {cell["draws"] for cell in of_topics} == {5}
     assert "2,000 texts, five draws each" in text
+
+
+def test_the_table_of_versions_is_on_record():
+    cells = read_cells(STUDIES / "few_labels" / "earlier.json")
+    text = page("docs/measured/few-labels.md")
+    assert earlier.page_of(cells) in text
+    assert {cell["draws"] for cell in cells} == {2}
+    assert "the study, two draws each" in text
 
 
 def test_the_probabilities_of_autosvc_are_on_record():
