@@ -63,6 +63,19 @@ def test_right_answers_raise_no_alarm_and_wrong_predictions_do(mails, capsys):
     assert Monitor.load(folder / "spam.monitor").verdict().n_labels == 40
 
 
+def test_a_batch_of_which_no_row_is_drawn_is_not_said_to_have_no_accepted_row(
+    mails, capsys, monkeypatch
+):
+    """Of few rows, chance may draw none, although the model accepts some."""
+    folder, _ = mails
+    monkeypatch.setattr(Monitor, "_chances", lambda *_: (0.0, 0.0))
+    done = draw(capsys, folder, "june.csv", "--min-recall", "0.5")
+    assert done.code == 0, done.err
+    assert Monitor.load(folder / "spam.monitor").batches[0].n_accepted > 0
+    assert "No row was drawn, so there is nothing to label." in done.out
+    assert "accepts none" not in done.out
+
+
 def test_the_file_of_an_earlier_batch_needs_its_number(mails, capsys):
     folder, truth = mails
     assert draw(capsys, folder, "june.csv", "--min-precision", "0.8").code == 0

@@ -184,9 +184,6 @@ class Monitor:
     of 0.89 instead of 0.9), an alarm takes thousands of labels. A recall of rare positives takes
     many, too, since most of the rows drawn are negative.
 
-    For other targets than a precision, `risk` is kept where few rows of large batches are labeled,
-    such as 20 of 400: the share that a batch accepts then stands for that of its source.
-
     Examples
     --------
     >>> import numpy as np
@@ -296,7 +293,7 @@ class Monitor:
         Returns
         -------
         list of int
-            Row numbers, indices into `scores`; fewer than `n` if there are not enough.
+            Row numbers, indices into `scores`; fewer than `n` if the batch is small.
         """
         if n < 1:
             raise ValueError(f"n must be at least 1, got {n}.")

@@ -80,7 +80,7 @@ def draw_command(
         said.append(f"{counted(n_rows, 'row')} to label: {out}")
         said.append(f"Then: semisvm monitor tell {shared.quoted(state)} {shared.quoted(out)}")
     else:
-        said.append("The model accepts none of the rows, so there is nothing to label.")
+        said.append("No row was drawn, so there is nothing to label.")
     values = {"columns_moved": moved, "out": str(out) if n_rows else None, "rows": n_rows}
     screen.show(verdict.as_dict() | values, *said)
     return 1 if verdict.alarm else 0
