@@ -102,6 +102,23 @@ def test_a_column_that_has_become_empty_is_named_even_if_as_many_rows_are_accept
         assert ("Careful" in done.err) == bool(said)
 
 
+def test_a_column_that_is_empty_in_the_rows_read_first_is_said_to_be_empty_in_these(
+    capsys, tmp_path, monkeypatch
+):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    frame.assign(label=np.where(X[:, 0] > 0, "yes", "no")).to_csv(tmp_path / "t.csv", index=False)
+    words = ("--target", "label", "--method", "supervised", "--no-tune", "--out")
+    model = tmp_path / "m.skops"
+    assert run_command(capsys, "fit", tmp_path / "t.csv", *words, model).code == 0
+    frame.loc[:149, "b"] = np.nan
+    frame.to_parquet(tmp_path / "new.parquet")
+    monkeypatch.setattr("semisvm.tables.formats.ROWS_AT_A_TIME", 100)
+    out = ("--out", tmp_path / "out.csv")
+    done = run_command(capsys, "predict", model, tmp_path / "new.parquet", *out)
+    assert "none of the first 100 rows has a value in 1 column that most rows of" in done.err
+
+
 def test_a_useful_column_is_not_one_that_decides(loans):
     training = read_training([loans / "loans.csv"], "status", drop=["collection_fee"])
     summary = fit_model(training, Settings(), method="supervised").summary

@@ -140,8 +140,9 @@ def say_far_from_fit(
     if not emptied:
         return ()
     names = ", ".join(map(repr, emptied[:MOST_NAMES_SHOWN]))
+    none = "no row has" if len(rows) == n_rows else f"none of the first {len(rows):,} rows has"
     return (
-        f"Careful: no row has a value in {counted(len(emptied), 'column')} that most rows of the"
+        f"Careful: {none} a value in {counted(len(emptied), 'column')} that most rows of the"
         f" fit had one in: {names}. Predictions may be poor.",
     )
 
