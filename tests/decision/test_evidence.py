@@ -17,8 +17,8 @@ def test_a_precision_on_too_few_accepted_labels_is_reached_unproven_and_says_so(
     assert point.reached
     assert (
         point.reason
-        == "This is based on 7 accepted labels; to prove a precision of 0.95 at 90% confidence takes"
-        " at least 45, all of them right: don't rely on it."
+        == "This is based on 7 accepted labels; to prove a precision of 0.95 at 90% confidence"
+        " takes at least 45, all of them right: don't rely on it."
     )
     assert point.status == "unproven"
     assert point.reason in str(point)
@@ -86,6 +86,6 @@ def test_a_preference_classifier_records_thin_evidence_and_does_not_warn():
     assert point.reached
     assert (
         point.reason
-        == f"This is based on {point.counts.accepted} accepted labels; to prove a precision of 0.95 at"
-        " 90% confidence takes at least 45, all of them right: don't rely on it."
+        == f"This is based on {point.counts.accepted} accepted labels; to prove a precision of 0.95"
+        " at 90% confidence takes at least 45, all of them right: don't rely on it."
     )

@@ -79,7 +79,8 @@ def test_the_class_to_look_for_is_the_rarer_one_of_the_random_labels(tmp_path):
     n = both.measures.sum()
     more = both.n_labeled - both.measures.sum()
     assert re.match(
-        rf"Looking for: bad \(the rarer class; 3\d% of {n} labeled rows; {more} more are used for training only\)",
+        rf"Looking for: bad \(the rarer class; 3\d% of {n} labeled rows; {more} more are used for"
+        r" training only\)",
         first_screen(summary).lines[0],
     )
 
