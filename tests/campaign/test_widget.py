@@ -198,6 +198,24 @@ def test_outside_of_notebooks_the_terminal_asks(monkeypatch, tmp_path, capsys):
     assert "Not certified after 2 labels" in capsys.readouterr().out
 
 
+def test_the_file_of_another_campaign_is_refused_before_the_first_answer(monkeypatch, tmp_path):
+    path = tmp_path / "a.campaign"
+    earlier = campaign_of(50)
+    earlier.tell([0, 1], [0, 1])
+    earlier.save(path)
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stdin", terminal)
+    keys = iter("1q")
+    monkeypatch.setattr("click.getchar", lambda: next(keys))
+    campaign = Campaign(np.linspace(1, -1, 50), min_precision=0.8, seed="99")
+    with pytest.raises(ValueError, match="this file exists and holds 2 answers"):
+        campaign.label(list(range(50)), path)
+    assert campaign.n_labels == 0
+    assert next(keys) == "1"
+    assert Campaign.load(path).answers == earlier.answers
+
+
 def test_a_campaign_that_has_a_file_is_saved_there(monkeypatch, tmp_path):
     campaign = campaign_of(50)
     campaign.save(tmp_path / "b.campaign")

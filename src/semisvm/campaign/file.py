@@ -165,8 +165,8 @@ def refuse_to_replace(path: Path, lost: str = "") -> None:
     if path.stat().st_size:
         holds = f" and holds {lost}" if lost else ""
         raise ValueError(
-            f"{path}: this file exists{holds}. Choose another name, or pass force=True to replace"
-            " it."
+            f"{path}: this file exists{holds}. Choose another name, or pass force=True to `save`,"
+            " which replaces it."
         )
 
 

@@ -34,20 +34,23 @@ def label_rows(
     session = LabelSession(
         campaign, reader_of(X, campaign.n_rows), state=state, show=show, image=image, folder=folder
     )
-    if is_notebook():
-        if not find_spec("anywidget"):
-            raise MissingExtraError(
-                "Campaign.label in a notebook needs anywidget, which is not installed. Run:"
-                ' pip install "semisvm[notebook]"'
-            )
-        from semisvm.campaign.labeling.widget import LabelWidget
-
-        return LabelWidget(session)
-    if not sys.stdin.isatty():
+    in_notebook = is_notebook()
+    if in_notebook and not find_spec("anywidget"):
+        raise MissingExtraError(
+            "Campaign.label in a notebook needs anywidget, which is not installed. Run:"
+            ' pip install "semisvm[notebook]"'
+        )
+    if not in_notebook and not sys.stdin.isatty():
         raise ValueError(
             "There is neither a notebook nor a terminal to ask in. Use `draw` and `tell`, or run"
             " this in one of them."
         )
+    if state is not None:
+        campaign.save(state)  # an error about the file comes before the first answer
+    if in_notebook:
+        from semisvm.campaign.labeling.widget import LabelWidget
+
+        return LabelWidget(session)
     require_extra("Campaign.label in a terminal", "click", "rich")
     import click
     from rich.console import Console
