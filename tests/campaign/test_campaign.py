@@ -257,6 +257,8 @@ def test_an_empty_pool_or_one_without_accepted_rows_is_refused():
         ({"min_precision": 0.9, "classes": ["a", "b", "c"]}, "say which one the target is about"),
         ({"min_precision": 0.9, "pos_label": "b"}, "pos_label needs classes"),
         ({"min_precision": 0.9, "budget": 20.5}, "budget must be a whole number"),
+        ({"min_precision": 0.9, "budget": math.inf}, "budget must be a whole number"),
+        ({"min_precision": 0.9, "budget": math.nan}, "budget must be a whole number"),
         ({"min_precision": 0.9, "after": ["mails.campaign"]}, "after must be a list of campaigns"),
     ],
 )

@@ -241,7 +241,7 @@ def test_the_risks_of_campaigns_add_up(tmp_path):
     first = Campaign(scores, min_precision=0.9)
     second = Campaign(scores, min_recall=0.8, confidence=0.95, after=[first])
     third = Campaign(
-        scores, min_precision=0.7, after=[*second.ledger, first]
+        scores, min_precision=0.7, after=iter([*second.ledger, first])
     )  # each is counted once
     assert [entry["campaign"] for entry in third.ledger] == [1, 2, 3]
     assert third.total_risk == pytest.approx(0.25)

@@ -169,11 +169,12 @@ class Campaign:
                 " leave `error_rate` out."
             )
         if budget is not None:
-            if budget < 1 or budget != int(budget):
+            if not (budget >= 1 and float(budget).is_integer()):
                 raise ValueError(f"budget must be a whole number, at least 1, got {budget}.")
             budget = int(budget)
         if one_look and budget is None:
             raise ValueError("`one_look` needs a `budget`: after how many labels to look.")
+        after = after if isinstance(after, Campaign) else tuple(after)  # it may be an iterator
         if isinstance(after, Campaign) or not all(isinstance(e, Campaign | dict) for e in after):
             raise ValueError(
                 "after must be a list of campaigns, or of entries of their `ledger`; Campaign.load"
