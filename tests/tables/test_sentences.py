@@ -13,7 +13,7 @@ from semisvm.cli.commands import commands
 from semisvm.cli.screen import WIDE, Screen, show_first
 from semisvm.decision import Target, certify, measure
 from semisvm.report import render_page
-from semisvm.tables.sentences import first_screen
+from semisvm.tables.sentences import first_screen, labels_left
 from semisvm.tables.summary import (
     DataSummary,
     FeatureSummary,
@@ -177,3 +177,18 @@ def test_shares_accepted_that_differ_much_are_a_warning():
     assert "These shares differ a lot" in " ".join(
         first_screen(replace(summary, scores={"spam": other})).lines
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ({"is_known": True}, "known to be good"),
+        ({"is_known": False}, "known to miss"),
+        ({"is_certified": True}, "certified"),
+        ({"forecast": 0}, "accepted already"),  # its rows are in a larger set
+        ({"forecast": 1_200}, "1,200 more"),
+        ({"forecast": None}, "not in sight"),
+    ],
+)
+def test_a_threshold_of_a_campaign_says_what_it_takes(line, words):
+    assert labels_left({"is_known": None, "is_certified": False, "forecast": None} | line) == words

@@ -301,6 +301,8 @@ def labels_left(line: Mapping[str, Any]) -> str:
         return "known to be good" if line["is_known"] else "known to miss"
     if line["is_certified"]:
         return "certified"
+    if line["forecast"] == 0:
+        return "accepted already"
     return "not in sight" if line["forecast"] is None else f"{line['forecast']:,} more"
 
 
