@@ -95,6 +95,23 @@ def test_where_no_row_is_accepted_a_recall_is_still_watched():
     assert monitor.verdict().alarm
 
 
+@pytest.mark.usefixtures("scores_are_not_compared")
+def test_a_fallen_recall_is_noticed_in_small_batches_of_which_few_rows_are_accepted():
+    """Recall falls from 0.85 to 0.5. With 5 rows per batch, as many rejected as accepted ones, most
+    monitors would not notice it in 30 batches.
+    """
+    n_alarms = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        monitor = Monitor(0.0, min_recall=0.8, seed=f"{seed:04x}")
+        for recall in [0.85] * 5 + [0.5] * 30:
+            scores, truth = batch(rng, 50, 0.7, recall=recall, share=0.05)
+            rows = monitor.draw(scores, 50)
+            monitor.tell(rows, truth[rows])
+        n_alarms += monitor.verdict().alarm
+    assert n_alarms >= 20
+
+
 def test_bets_that_begin_anew_with_the_whole_wealth_raise_false_alarms():
     """Broken on purpose: the shares of the batches are what keeps the risk over all time."""
     n_false = {"right": 0, "broken": 0}

@@ -44,7 +44,9 @@ from semisvm.errors import counted
 MONITOR_VERSION = 1
 LARGEST_LOG = 700.0  # whose exponential is still a number
 SMALLEST_GAIN = 1e-9  # in place of 0: one negative refutes a precision of 1
-LEAST_CHANCE = 0.05  # that a row is labeled: where nearly all rows are of its kind
+# Where nearly all rows are of one kind: the least chance that one of them is labeled, and how many
+# of them at least can be labeled on average: all where a batch has no more.
+LEAST_CHANCE, FEWEST_OF_COMMON = 0.05, 20
 MOST_REFERENCE = 2_000  # scores of the reference that are kept: evenly spaced quantiles
 
 
@@ -307,12 +309,12 @@ class Monitor:
         n_rows = len(vector)
         numbers = uniform_numbers(key, 2 * n_rows)
         order = np.argsort(numbers[:n_rows], kind="stable")
-        chances = self._chances(len(self.batches))
+        chances = self._chances(len(self.batches), n_rows)
         is_kept = numbers[n_rows:] < np.where(is_accepted, chances[1], chances[0])
         drawn = order[is_kept[order]][:n].tolist()
         self.batches.append(
             MonitoredBatch(
-                n_rows=len(vector),
+                n_rows=n_rows,
                 n_accepted=int(is_accepted.sum()),
                 drawn=drawn,
                 accepted=is_accepted[drawn].tolist(),
@@ -321,12 +323,12 @@ class Monitor:
         )
         return drawn
 
-    def _chances(self, number: int) -> tuple[float, float]:
+    def _chances(self, number: int, n_rows: int) -> tuple[float, float]:
         """The probabilities that a rejected and an accepted row of a batch is labeled.
 
         For a precision, only accepted rows are. For other targets about as many of each kind are,
         judged by earlier batches: this batch's own share of accepted rows must not matter, because
-        given that share, its rows are no random sample of their source.
+        given that share, its rows are no random sample of their source. Its size may.
         """
         if all(form.measure == "precision" for form in linear_forms(self.target)):
             return 0.0, 1.0
@@ -335,7 +337,8 @@ class Monitor:
         n_accepted = 1 + sum(batch.n_accepted for batch in self.batches[:number])
         n_rejected = 1 + sum(batch.n_rows - batch.n_accepted for batch in self.batches[:number])
         odds = np.array([n_accepted / n_rejected, n_rejected / n_accepted])
-        rejected, accepted = np.clip(odds, LEAST_CHANCE, 1.0).tolist()
+        least = min(1.0, max(LEAST_CHANCE, FEWEST_OF_COMMON / n_rows))
+        rejected, accepted = np.clip(odds, least, 1.0).tolist()
         return rejected, accepted
 
     def _compare(self, scores: np.ndarray) -> float | None:
@@ -472,7 +475,9 @@ class Monitor:
         """The evidence against one promise, after each label."""
         batch, is_accepted, code = known
         # Columns: rejected, accepted.
-        chances = np.array([self._chances(k) for k in range(len(self.batches))]).reshape(-1, 2)
+        chances = np.array(
+            [self._chances(k, entry.n_rows) for k, entry in enumerate(self.batches)]
+        ).reshape(-1, 2)
         weights = np.divide(1.0, chances, out=np.zeros_like(chances), where=chances > 0)
         sides = np.array([False, True])
         best = np.maximum(form.values(sides), 0.0) - form.dues(sides)
