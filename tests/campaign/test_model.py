@@ -3,8 +3,9 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -13,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from campaign_pools import pool, run
 from every_estimator import each_case, few_labels
 from semisvm import AutoSVC, Campaign, PreferenceSVC, SupervisedSVC, ThresholdClassifier, load, save
+from semisvm.campaign.model import calibration_of
 
 # ---- models ----
 
@@ -50,6 +52,17 @@ def test_campaigns_of_scikit_learn_classifiers(model):
     assert (
         certified.predict(X[~labeled]) == 1
     ).sum() == verdict.operating_point.sampling.n_accepted
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), SupervisedSVC()])
+def test_the_order_of_categories_turns_no_score_of_training_rows_around(model):
+    X, y, _ = few_labels(n=200, n_labeled=60)
+    X, y = X[y != -1], y[y != -1]
+    by_number = calibration_of(model.fit(X, y), 1, (X, y), "decision_function")
+    graded = pd.Series(pd.Categorical.from_codes(y, categories=["low", "high"]))
+    by_name = calibration_of(model.fit(X, graded), "high", (X, graded), "decision_function")
+    assert_allclose(by_name[0], by_number[0], atol=1e-6)
+    assert_array_equal(by_name[1], by_number[1])
 
 
 def test_one_class_of_several():

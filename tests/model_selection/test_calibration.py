@@ -106,6 +106,24 @@ def test_strings_sparse_rows_weights_and_names_pass_through():
     clone(model)
 
 
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("estimator", [SupervisedSVC(), LinearSVC()])
+def test_the_order_of_categories_changes_no_probability(estimator, n_classes, method):
+    is_ours = isinstance(estimator, SupervisedSVC)
+    X, y, truth = overlapping(300, 150 if is_ours else 300, n_classes)
+    names = ["low", "high"] if n_classes == 2 else ["low", "mid", "high"]
+    graded = pd.Series(pd.Categorical.from_codes(y, categories=names))
+    by_name, by_number = (
+        SemiSupervisedCalibratedClassifierCV(estimator, method=method).fit(X, target)
+        for target in (graded, y)
+    )
+    assert by_name.classes_.tolist() == (names if is_ours else sorted(names))
+    columns = [names.index(name) for name in by_name.classes_]
+    assert_allclose(by_name.predict_proba(X), by_number.predict_proba(X)[:, columns], atol=1e-6)
+    assert by_name.score(X, np.array(names)[truth]) == by_number.score(X, truth) > 0.7
+
+
 def test_weights_need_no_request_of_the_calibrator_with_metadata_routing():
     X, y, _ = overlapping(300, 100)
     weight = np.where(np.arange(300) < 30, 2.0, 1.0)

@@ -74,7 +74,8 @@ def calibration_of(
         labels = encode(y, unlabeled=marker, n_rows=len(raw))
         is_tested = labels.is_labeled & ~np.isnan(raw.reshape(len(raw), -1)[:, 0])
         known = labels.decode(labels.codes[is_tested])
-        scores = scores_for_class(raw[is_tested], labels.classes, pos_label)
+        classes = model.classes_[np.isin(model.classes_, labels.classes)]  # in the model's order
+        scores = scores_for_class(raw[is_tested], classes, pos_label)
         return scores, np.where(known == pos_label, 1, -1)
     if hasattr(model, "_out_of_fold_calibration"):
         return model._out_of_fold_calibration(pos_label)

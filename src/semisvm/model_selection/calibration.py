@@ -151,11 +151,11 @@ class SemiSupervisedCalibratedClassifierCV(
         self.calibrator_ = fit_calibrator(
             scores[tested],
             labels.decode(labels.codes[tested]),
-            labels.classes,
+            self.estimator_.classes_,
             method=self.method,
             sample_weight=weight,
         )
-        self.classes_ = labels.classes
+        self.classes_ = self.estimator_.classes_
         self.out_of_fold_scores_ = scores
         return self
 
@@ -171,7 +171,8 @@ class SemiSupervisedCalibratedClassifierCV(
     def _probabilities(self, X: Any) -> np.ndarray:
         refuse_marker_as_class(self.unlabeled)
         scores = _as_features(self.estimator_.decision_function(X))
-        return self.calibrator_.predict_proba(scores)
+        in_order = np.searchsorted(self.calibrator_.classes_, self.classes_)
+        return self.calibrator_.predict_proba(scores)[:, in_order]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return calibrated scores: probabilities, or with two classes their difference.
@@ -211,7 +212,8 @@ def fit_calibrator(
     sample_weight: Any = None,
 ) -> Any:
     """Fit scikit-learn's calibrators to scores, (n,) or (n, n_classes), by fits that have not seen
-    the labels y: a classifier whose features are scores.
+    the labels y: a classifier whose features are scores. scikit-learn sorts its classes, whatever
+    the order of `classes`.
     """
     from sklearn.calibration import CalibratedClassifierCV
 
@@ -232,11 +234,14 @@ class _GivenScores(ClassifierMixin, BaseEstimator):
         self.classes = classes
 
     def fit(self, scores: np.ndarray, y: np.ndarray, sample_weight: Any = None) -> Self:
-        self.classes_ = self.classes
+        self.classes_ = np.sort(self.classes)
         return self
 
     def decision_function(self, scores: np.ndarray) -> np.ndarray:
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        order = np.argsort(self.classes)
+        if scores.shape[1] == 1:
+            return scores[:, 0] if order[0] == 0 else -scores[:, 0]
+        return scores[:, order]
 
     predict = decision_function  # never called: scikit-learn looks whether it is there
 
