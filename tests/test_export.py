@@ -12,13 +12,14 @@ import skl2onnx
 import sklearn
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 
 import semisvm
 from semisvm import (
@@ -245,9 +246,16 @@ def test_mixtures_of_three_classes(costs):
         make_pipeline(StandardScaler(), LogisticRegression()),
         RandomForestClassifier(20, min_samples_leaf=5, random_state=0),
         SupervisedSVC(),
+        make_pipeline(StandardScaler(), SupervisedSVC()),
+        make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), LogisticRegression())),
+        LinearSVC(),
+        SVC(),
+        SVC(probability=True),
     ],
     ids=lambda inner: type(inner).__name__,
 )
+@pytest.mark.filterwarnings("ignore:The `probability` parameter was deprecated")
+@pytest.mark.filterwarnings("ignore:Attribute `prob[AB]_` was deprecated")
 def test_preferences_around_other_classifiers(inner):
     X, y = cancer()
     model = PreferenceClassifier(inner, min_recall=0.9, random_state=0).fit(X, y)
@@ -272,6 +280,13 @@ def test_what_onnx_lacks_is_refused_in_words():
         to_onnx(SVC().fit(X[:80], y[:80]))
     with pytest.raises(TypeError, match="ONNX has no kernel 'callable': fit with one of linear"):
         to_onnx(SupervisedSVC(kernel=lambda a, b: a @ b.T).fit(X, y))
+    inner = make_pipeline(StandardScaler(), SupervisedSVC(kernel=lambda a, b: a @ b.T))
+    model = PreferenceClassifier(inner, random_state=0).fit(X, y)
+    with pytest.raises(TypeError, match="ONNX has no kernel 'callable'"):
+        to_onnx(model)
+    model = PreferenceClassifier(QuadraticDiscriminantAnalysis(), random_state=0).fit(X[:, :4], y)
+    with pytest.raises(TypeError, match="skl2onnx has no scores of QuadraticDiscriminantAnalysis"):
+        to_onnx(model)
     with pytest.raises(ValueError, match=r"dtype must be numpy\.float32 or numpy\.float64"):
         to_onnx(SupervisedSVC().fit(X, y), dtype=np.int8)
 

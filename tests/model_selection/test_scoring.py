@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -11,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
-from semisvm import PositiveUnlabeledSVC, SupervisedSVC
+from semisvm import PositiveUnlabeledSVC, SemiSupervisedKFold, SupervisedSVC
 from semisvm.model_selection import PositiveUnlabeledKFold, pu_auc
 
 
@@ -134,3 +135,16 @@ def test_the_accuracy_of_a_column_of_labels_is_that_of_the_labels(every):
     model = SupervisedSVC().fit(X, y)
     with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
         assert model.score(X, y[:, None]) == model.score(X, y)
+
+
+@pytest.mark.parametrize("kind", [int, bool, str])
+def test_a_target_of_objects_is_scored_as_one_of_numbers(kind):
+    X, _, truth = two_clouds(n_positive=20, n_unlabeled=40)
+    y = np.where(np.arange(len(X)) % 2, truth.astype(int), -1)
+    objects = np.array([None if code < 0 else kind(code) for code in y.tolist()], dtype=object)
+    model, cv = SupervisedSVC().fit(X, objects), SemiSupervisedKFold(3)
+    labeled = y >= 0
+    assert model.score(X[labeled], objects[labeled]) == model.score(X, objects)
+    assert_array_equal(
+        cross_val_score(model, X, objects, cv=cv), cross_val_score(model, X, y, cv=cv)
+    )

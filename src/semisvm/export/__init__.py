@@ -150,6 +150,8 @@ def _refuse_what_onnx_lacks(model: Any) -> None:
         )
     if isinstance(inner, PreferenceClassifier):
         for estimator in inner.estimators_:
+            while isinstance(estimator, Pipeline):
+                estimator = estimator.steps[-1][1]
             if isinstance(estimator, EXPORTED):
                 _refuse_what_onnx_lacks(estimator)
     if not isinstance(inner, BaseSVC):
@@ -215,6 +217,10 @@ class _Operators:
         return OnnxSubEstimator(
             model, X, op_version=self.opset, options=options or None, input_types=[rows]
         )
+
+    def has_option(self, model: Any, name: str) -> bool:
+        """Whether skl2onnx has this option for an estimator."""
+        return self._container.has_options(model, name)
 
     def as_type(self, value: Any, name: str) -> Any:
         """Cast to the type of this name: "DOUBLE", "FLOAT", "INT64"."""

@@ -12,12 +12,14 @@ Everything is computed in float64.
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, NuSVC
 
 from semisvm.campaign import ThresholdClassifier
 from semisvm.estimators.base import BaseSVC
@@ -261,13 +263,23 @@ def _scores_of_classifier(model: Any, X: Any, op: Any) -> Any:
     """What `scores_of_classifier` gives, (n, 1), of two classes, where skl2onnx knows it."""
     if isinstance(model, EXPORTED):
         return op.Reshape(decision_of(model, X, op), np.array([-1, 1], dtype=np.int64))
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    has_decision = hasattr(steps[-1], "decision_function")
-    for step in steps[:-1]:
-        X = op.of_estimator(step, X)
-    X = op.of_estimator(
-        steps[-1], X, zipmap=False, **({"raw_scores": True} if has_decision else {})
-    )
+    if isinstance(model, Pipeline):
+        for _, step in model.steps[:-1]:
+            X = op.of_estimator(step, X)
+        return _scores_of_classifier(model.steps[-1][1], X, op)
+    has_decision = hasattr(model, "decision_function")
+    if has_decision and not op.has_option(model, "raw_scores"):
+        raise TypeError(
+            f"skl2onnx has no scores of {type(model).__name__}: use a classifier whose"
+            " decision_function it exports, or keep the model for Python with semisvm.save."
+        )
+    if isinstance(model, SVC | NuSVC):  # probabilities would take the place of their scores
+        model = copy(model)
+        model._probA = model._probB = np.empty(0)
+    options = {"raw_scores": True} if has_decision else {}
+    if op.has_option(model, "zipmap"):
+        options["zipmap"] = False
+    X = op.of_estimator(model, X, **options)
     scores = X[1]  # after the labels
     first, second = (
         op.as_type(op.Gather(scores, np.array([k]), axis=1), "DOUBLE") for k in (0, -1)

@@ -72,7 +72,10 @@ class LabeledRowsScoreMixin(DiagramMixin, DocumentationLinkMixin):
         """
         is_labeled = find_labeled(y, unlabeled=self.unlabeled, n_rows=num_samples(X))
         if is_labeled.all():
-            return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
+            true = np.asarray(y)
+            if true.dtype.kind == "O":  # where scikit-learn refuses numbers
+                true = np.array(true.tolist())
+            return accuracy_score(true, self.predict(X), sample_weight=sample_weight)
         if not is_labeled.any():
             raise ValueError(
                 "score needs rows with a known label, but every row of y is unlabeled. Pass the"
