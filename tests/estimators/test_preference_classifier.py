@@ -302,6 +302,10 @@ def test_a_classifier_that_knows_columns_by_name_gets_the_frame(to_frame):
     frame = to_frame({"a": X[:, 0], "kind": np.where(X[:, 1] > 0, "u", "v"), "b": X[:, 1]})
     array = np.column_stack([X[:, 0], np.where(X[:, 1] > 0, "u", "v"), X[:, 1]]).astype(object)
     array[:, [0, 2]] = X[:, :2]
+    try:
+        make_column_transformer((StandardScaler(), ["a"])).fit(frame)
+    except AttributeError:
+        pytest.skip("scikit-learn 1.6 can't select columns of polars 2")
 
     def fitted(names, rows):
         numbers, words = (StandardScaler(), names[:2]), (OneHotEncoder(), names[2:])
