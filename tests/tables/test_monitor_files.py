@@ -3,6 +3,7 @@
 import csv
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -68,7 +69,7 @@ def test_a_batch_of_which_no_row_is_drawn_is_not_said_to_have_no_accepted_row(
 ):
     """Of few rows, chance may draw none, although the model accepts some."""
     folder, _ = mails
-    monkeypatch.setattr(Monitor, "_chances", lambda *_: (0.0, 0.0))
+    monkeypatch.setattr(Monitor, "_chances", lambda _, sizes: np.zeros((len(sizes), 2)))
     done = draw(capsys, folder, "june.csv", "--min-recall", "0.5")
     assert done.code == 0, done.err
     assert Monitor.load(folder / "spam.monitor").batches[0].n_accepted > 0

@@ -309,7 +309,7 @@ class Monitor:
         n_rows = len(vector)
         numbers = uniform_numbers(key, 2 * n_rows)
         order = np.argsort(numbers[:n_rows], kind="stable")
-        chances = self._chances(len(self.batches), n_rows)
+        chances = self._chances([*(batch.n_rows for batch in self.batches), n_rows])[-1]
         is_kept = numbers[n_rows:] < np.where(is_accepted, chances[1], chances[0])
         drawn = order[is_kept[order]][:n].tolist()
         self.batches.append(
@@ -323,23 +323,20 @@ class Monitor:
         )
         return drawn
 
-    def _chances(self, number: int, n_rows: int) -> tuple[float, float]:
-        """The probabilities that a rejected and an accepted row of a batch is labeled.
+    def _chances(self, sizes: Sequence[int]) -> np.ndarray:
+        """The probabilities that a rejected and an accepted row of each batch is labeled, (k, 2);
+        `sizes` are the numbers of rows of the batches, to which the next one may belong.
 
         For a precision, only accepted rows are. For other targets about as many of each kind are,
-        judged by earlier batches: this batch's own share of accepted rows must not matter, because
+        judged by earlier batches: a batch's own share of accepted rows must not matter, because
         given that share, its rows are no random sample of their source. Its size may.
         """
         if all(form.measure == "precision" for form in linear_forms(self.target)):
-            return 0.0, 1.0
-        if not number:
-            return 1.0, 1.0
-        n_accepted = 1 + sum(batch.n_accepted for batch in self.batches[:number])
-        n_rejected = 1 + sum(batch.n_rows - batch.n_accepted for batch in self.batches[:number])
-        odds = np.array([n_accepted / n_rejected, n_rejected / n_accepted])
-        least = min(1.0, max(LEAST_CHANCE, FEWEST_OF_COMMON / n_rows))
-        rejected, accepted = np.clip(odds, least, 1.0).tolist()
-        return rejected, accepted
+            return np.tile([0.0, 1.0], (len(sizes), 1))
+        counts = [(batch.n_rows - batch.n_accepted, batch.n_accepted) for batch in self.batches]
+        before = np.cumsum([(1, 1), *counts], axis=0)[: len(sizes)]
+        least = np.clip(FEWEST_OF_COMMON / np.asarray(sizes, dtype=float), LEAST_CHANCE, 1.0)
+        return np.clip(before[:, ::-1] / before, least[:, None], 1.0)
 
     def _compare(self, scores: np.ndarray) -> float | None:
         """The p-value of the test that scores come from where the reference comes from; a first
@@ -475,9 +472,7 @@ class Monitor:
         """The evidence against one promise, after each label."""
         batch, is_accepted, code = known
         # Columns: rejected, accepted.
-        chances = np.array(
-            [self._chances(k, entry.n_rows) for k, entry in enumerate(self.batches)]
-        ).reshape(-1, 2)
+        chances = self._chances([entry.n_rows for entry in self.batches])
         weights = np.divide(1.0, chances, out=np.zeros_like(chances), where=chances > 0)
         sides = np.array([False, True])
         best = np.maximum(form.values(sides), 0.0) - form.dues(sides)
