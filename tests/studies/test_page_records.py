@@ -87,29 +87,22 @@ def test_the_page_of_few_labels_begins_with_its_means(names):
         assert shown == f"{n_first} of {len(best)}"
 
 
-def test_the_tables_of_codes_are_on_record():
-    codes = read_cells(STUDIES / "few_labels" / "discrete.json")
+@pytest.mark.parametrize(
+    ("study", "n_draws", "words"),
+    [
+        (discrete, 5, "30 labels, five draws each"),
+        (topics, 5, "2,000 texts, five draws each"),
+        (earlier, 2, "the study, two draws each"),
+    ],
+    ids=["codes", "topics", "versions"],
+)
+def test_the_tables_of_the_smaller_studies_of_few_labels_are_on_record(study, n_draws, words):
+    name = study.__name__.rpartition(".")[2]
+    of_study = read_cells(STUDIES / "few_labels" / f"{name}.json")
     text = page("docs/measured/few-labels.md")
-    assert discrete.page_of(codes) in text
-    draws = {cell["draws"] for cell in codes}
-    assert draws == {5}
-    assert "30 labels, five draws each" in text
-
-
-def test_the_table_of_topics_is_on_record():
-    of_topics = read_cells(STUDIES / "few_labels" / "topics.json")
-    text = page("docs/measured/few-labels.md")
-    assert topics.page_of(of_topics) in text
-    assert {cell["draws"] for cell in of_topics} == {5}
-    assert "2,000 texts, five draws each" in text
-
-
-def test_the_table_of_versions_is_on_record():
-    cells = read_cells(STUDIES / "few_labels" / "earlier.json")
-    text = page("docs/measured/few-labels.md")
-    assert earlier.page_of(cells) in text
-    assert {cell["draws"] for cell in cells} == {2}
-    assert "the study, two draws each" in text
+    assert study.page_of(of_study) in text
+    assert {cell["draws"] for cell in of_study} == {n_draws}
+    assert words in text
 
 
 def test_the_probabilities_of_autosvc_are_on_record():
