@@ -93,7 +93,7 @@ def profile_columns(rows: Columns) -> dict[str, ColumnProfile]:
         edges: list[float] = []
         levels: list[str] = []
         if cells.dtype != object:
-            known = chosen_on[np.isfinite(chosen_on)]
+            known = _without_empty(chosen_on)
             shares = np.linspace(0, 1, N_BINS + 1)[1:]
             edges = np.unique(np.quantile(known, shares)).tolist() if len(known) else []
         elif name in rows.of_type("category"):
@@ -104,13 +104,16 @@ def profile_columns(rows: Columns) -> dict[str, ColumnProfile]:
     return profiles
 
 
+def _without_empty(cells: np.ndarray) -> np.ndarray:
+    return cells[np.isfinite(cells)] if cells.dtype != object else cells[cells != ""]
+
+
 def _count_cells(cells: np.ndarray, edges: Sequence[float], levels: Sequence[str]) -> np.ndarray:
     """Count numbers up to each edge and above, or each level and others; then empty cells."""
+    known = _without_empty(cells)
     if cells.dtype != object:
-        known = cells[np.isfinite(cells)]
         counts = np.bincount(np.searchsorted(edges, known), minlength=len(edges) + 1).tolist()
     else:
-        known = cells[cells != ""]
         per_level = Counter(known.tolist())
         counts = [per_level[level] for level in levels]
         counts.append(len(known) - sum(counts))
@@ -153,8 +156,7 @@ def columns_without_cells(summary: FitSummary, rows: Columns) -> list[str]:
     return [
         name
         for name, profile in summary.data.profiles.items()
-        if 2 * profile.counts[-1] < sum(profile.counts)
-        and not _count_cells(columns[name], profile.edges, profile.levels)[:-1].any()
+        if 2 * profile.counts[-1] < sum(profile.counts) and not len(_without_empty(columns[name]))
     ]
 
 
