@@ -1,0 +1,1 @@
+"""The dual form on the CPU: pairwise steps (`steps`) in working sets (`solver`)."""
