@@ -1,54 +1,38 @@
-"""Reading a target: its classes, a code for each row, and which rows have no label.
+"""What "unlabeled" means: reading a target as classes, a code for each row, and -1 for no label.
 
     y        (n,)  the user's target: labels, with markers where a row has none
-    classes  (k,)  the distinct labels in the user's dtype: sorted, or in the order of a pandas
-             Categorical's categories
-    codes    (n,)  intp; classes[codes[i]] is the label of row i, and codes[i] = -1 where there is
-             none
-    sign     (n,)  int8; +1 on the positive class, -1 on every other labeled row, 0 on unlabeled
-             rows
+    classes  (k,)  the distinct labels, sorted, in the user's dtype
+    codes    (n,)  intp; classes[codes[i]] is the label of row i, and codes[i] = -1 for none
+    sign     (n,)  int8; +1 on one class, -1 on every other labeled row, 0 on unlabeled rows
 
 No other file knows how "unlabeled" is written. A row is unlabeled when its value
 
-* equals the marker `unlabeled`: -1 by default, as in scikit-learn; 0 in SVMlight's files;
-* is missing (None, NaN, pandas' NA, a polars null), whatever the marker;
-* is the empty string, whatever the marker.
+* equals the marker `unlabeled`: -1 by default, as in scikit-learn;
+* is missing (None, NaN, pandas' NA, a polars null) or the empty string, whatever the marker.
 
-The last two could never be classes. An ambiguous target is rejected, with a message that says how
-to fix it: a wrong guess here would silently train on the wrong problem.
-
-pandas and polars are recognized by the methods their Series have, and never imported.
+A target that can be read in two ways is refused, because a wrong guess would silently train on
+another problem. pandas and polars are known by the methods of their Series, and never imported.
 """
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import column_or_1d
 
-from semisvm.sklearn_private import targets_of_callers
-
-__all__ = [
-    "UNLABELED_CODE",
-    "Labels",
-    "encode",
-    "find_labeled",
-    "is_missing_value",
-    "refuse_marker_as_class",
-]
+__all__ = ["UNLABELED_CODE", "Labels", "encode", "find_labeled", "is_missing_value"]
 
 UNLABELED_CODE = -1
 
-# How a Series says which of its values are missing, and how it gives the others: pandas, then
-# polars.
+# How a Series says which values are missing, and how it gives the others: pandas, then polars.
 _MISSING_VALUE_METHODS = (("isna", "dropna"), ("is_null", "drop_nulls"))
-# pandas' scalars for "missing": they refuse `==`, so they are known by the name of their type.
-_MISSING_SCALAR_TYPES = frozenset({"NAType", "NaTType"})
+# pandas' scalars for "missing" refuse `==`, so they are known by the name of their type.
+_MISSING_SCALAR_TYPES = ("NAType", "NaTType")
+# What astype(str) makes of missing values.
+_MISSING_AS_TEXT = ("None", "nan", "NaN", "<NA>", "NaT")
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +81,7 @@ class Labels:
         return Labels(self.classes, self.codes[rows])
 
     def decode(self, codes: np.ndarray) -> np.ndarray:
-        """Give the user's label for each code; a code of no class, -1 included, is refused."""
+        """The user's label for each code; a code of no class, -1 included, is refused."""
         codes = np.asarray(codes)
         # classes[-1] is a valid index and the wrong label: NumPy would not complain.
         if codes.size and not (codes.min() >= 0 and codes.max() < self.n_classes):
@@ -111,73 +95,27 @@ class Labels:
 def encode(
     y: Any, *, unlabeled: Any = -1, n_rows: int | None = None, may_be_one_class: bool = False
 ) -> Labels:
-    """Read a target: numbers, booleans or text in a list, an array, a pandas or polars Series;
-    or `Labels`, which stay as they are.
+    """Read a target: numbers, booleans or text in a list, an array, a pandas or polars Series.
 
     unlabeled         the marker of rows without a label; None: only missing values and ""
-    n_rows            how many rows X has, where y must match it
-    may_be_one_class  whether the labels may all be of one class: of positives and unlabeled rows
+    n_rows            how many rows X has, which y must match
+    may_be_one_class  whether the labels may all be of one class, as of positives and unlabeled rows
 
-    Raises ValueError where y has no single meaning as the target of a classifier, or where a tool
-    of scikit-learn that calls takes the marker for a class; the message says how to fix it.
+    `Labels` stay as they are. A ValueError says what is wrong with a target, and what to do.
     """
-    refuse_marker_as_class(unlabeled)
     if isinstance(y, Labels):
         return y
     marker = _check_marker(unlabeled)
     distinct, place = _read(y, n_rows)
     is_label = _find_labels(distinct, marker)
+    _refuse_converted_markers(distinct[is_label], marker)
     classes, code = np.unique(_settle_dtype(distinct[is_label]), return_inverse=True)
-    if (categories := _categories(y)) is not None:
-        order = sorted(range(len(classes)), key=lambda k: categories.index(classes[k]))
-        classes = classes[order]
-        code = np.argsort(order)[code]
     code_of = np.full(len(distinct) + 1, UNLABELED_CODE, dtype=np.intp)  # the last: missing rows
     code_of[:-1][is_label] = code
     labels = Labels(classes, code_of[place])
-    is_one_alone = not may_be_one_class and classes.tolist() == [1] and marker == -1
-    markers = [value for value in distinct[~is_label].tolist() if not is_missing_value(value)]
-    if is_one_alone and -1 in markers:
-        raise ValueError(
-            "y holds only -1 and +1, and -1 marks unlabeled rows (unlabeled=-1), which leaves one"
-            " class. If -1 is a class, recode y to {0, 1}, with -1 for unlabeled rows; or pass"
-            " unlabeled=0 if 0 marks the unlabeled rows, or unlabeled=None if no row is unlabeled."
-            " PositiveUnlabeledSVC learns from +1 as the positives and -1 as unlabeled rows."
-        )
-    _check_classes(labels, marker=marker, fewest=1 if may_be_one_class else 2)
+    if labels.n_classes < (1 if may_be_one_class else 2):
+        raise _too_few_classes(labels, marker, distinct[~is_label].tolist())
     return labels
-
-
-_LABELED_ALONE = "give it the labeled rows alone"
-_FROZEN = (
-    "fit the model first, and give the tool sklearn.frozen.FrozenEstimator(model) and labeled rows"
-)
-_ITSELF = "semisvm's estimators take several classes themselves; see multi_class"
-# What to write in place of a tool that takes the marker for a class.
-_INSTEAD = {
-    "scoring": "pass scoring=semisvm.metrics.make_labeled_scorer(...), or cv=SemiSupervisedKFold()",
-    "CalibratedClassifierCV": "use semisvm.SemiSupervisedCalibratedClassifierCV",
-    "cross_val_predict": "use semisvm.model_selection.cross_fit_scores",
-    "VotingClassifier": _FROZEN,
-    "StackingClassifier": f"{_FROZEN}, with cv='prefit'",
-    "OneVsRestClassifier": _ITSELF,
-    "OneVsOneClassifier": _ITSELF,
-    "OutputCodeClassifier": _ITSELF,
-}
-
-
-def refuse_marker_as_class(unlabeled: Any) -> None:
-    """Raise ValueError where a tool of scikit-learn that calls takes the marker for a class."""
-    marker = _check_marker(unlabeled)
-    for tool, values in targets_of_callers():
-        is_target = np.ndim(values) == 1 and len(values) > 0
-        if is_target and not find_labeled(values, unlabeled=marker).all():
-            raise ValueError(
-                f"{tool} counts the marker of unlabeled rows"
-                f"{'' if marker is None else f', {marker!r},'} as a class, and its result would be"
-                f" wrong: {_INSTEAD.get(tool, _LABELED_ALONE)}. docs/scikit-learn.md has a table of"
-                " tools."
-            )
 
 
 def find_labeled(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> np.ndarray:
@@ -186,28 +124,28 @@ def find_labeled(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> n
     return np.append(_find_labels(distinct, _check_marker(unlabeled)), False)[place]
 
 
+def is_missing_value(value: Any) -> bool:
+    """Whether a value is None, NaN, or what pandas has in their place."""
+    is_nan = isinstance(value, Real) and value != value  # NaN alone differs from itself
+    return value is None or type(value).__name__ in _MISSING_SCALAR_TYPES or is_nan
+
+
 def _read(y: Any, n_rows: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct values of a target, and which of them each row has; -1 for missing cells of a
-    Series.
-    """
+    """The distinct values of a target, and which of them each row has; -1: a Series has none."""
     if y is None:
         raise ValueError(
             "Semi-supervised learning requires y to be passed, but the target y is None. "
             "Mark the rows without a label by -1 instead of leaving y out."
         )
     if hasattr(y, "columns"):  # a data frame
-        _check_is_column(y.shape)
-        y = y[y.columns[0]]
+        y = y[y.columns[0]] if y.shape[1] == 1 else np.asarray(y)
     for find_missing, drop_missing in _MISSING_VALUE_METHODS:
         if hasattr(y, find_missing) and hasattr(y, drop_missing):
             is_there = ~np.asarray(getattr(y, find_missing)(), dtype=bool)
             values = np.asarray(getattr(y, drop_missing)())
             break
     else:
-        values = _as_array(y)
-        if values.ndim != 1:
-            _check_is_column(values.shape)
-            values = values.ravel()
+        values = column_or_1d(_as_array(y), warn=True)
         is_there = np.ones(len(values), dtype=bool)
     if n_rows is not None and n_rows != len(is_there):
         raise ValueError(
@@ -215,15 +153,9 @@ def _read(y: Any, n_rows: int | None) -> tuple[np.ndarray, np.ndarray]:
             f" {len(is_there)} in y."
         )
     place = np.full(len(is_there), -1)
-    distinct, place[is_there] = _list_distinct(values)
-    return distinct, place
-
-
-def _list_distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct values, and which of them each one is."""
     if values.dtype.kind not in "OU":
-        distinct = np.unique(values)
-        return distinct, np.searchsorted(distinct, values)
+        distinct, place[is_there] = np.unique(values, return_inverse=True)
+        return distinct, place
     # Hashing a million strings is many times faster than sorting them.
     objects = values.tolist()
     try:
@@ -232,8 +164,16 @@ def _list_distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(f"A label must be a string, a number or a boolean: {error}.") from error
     distinct = np.empty(len(number_of), dtype=values.dtype)
     distinct[:] = list(number_of)
-    place = np.fromiter(map(number_of.__getitem__, objects), dtype=np.intp, count=len(objects))
+    place[is_there] = [number_of[value] for value in objects]
     return distinct, place
+
+
+def _as_array(y: Any) -> np.ndarray:
+    values = np.asarray(y)
+    is_mixed = isinstance(y, list | tuple) and not {type(value) for value in y} <= {str, np.str_}
+    # NumPy reads ["spam", -1, nan] as strings; its variable-width strings may have missing values.
+    as_objects = (values.dtype.kind == "U" and is_mixed) or values.dtype.kind == "T"
+    return np.asarray(y, dtype=object) if as_objects else values
 
 
 def _find_labels(distinct: np.ndarray, marker: Any) -> np.ndarray:
@@ -245,38 +185,8 @@ def _find_labels(distinct: np.ndarray, marker: Any) -> np.ndarray:
     return ~np.array(is_unlabeled, dtype=bool)
 
 
-def _as_array(y: Any) -> np.ndarray:
-    """Convert a NumPy array, anything with `__array__`, or a sequence."""
-    values = np.asarray(y)
-    # NumPy reads ["spam", -1, nan] as the three strings "spam", "-1" and "nan".
-    if (
-        values.dtype.kind == "U"
-        and isinstance(y, list | tuple)
-        and not set(map(type, y)) <= {str, np.str_}
-    ):
-        return np.asarray(y, dtype=object)
-    if values.dtype.kind == "T":  # NumPy's variable-width strings, which may hold a missing value
-        return values.astype(object)
-    return values
-
-
-def _check_is_column(shape: tuple[int, ...]) -> None:
-    """Let a column vector pass with scikit-learn's warning, and no other shape."""
-    if len(shape) != 2 or shape[1] != 1:
-        raise ValueError(
-            f"y should be a 1d array, got an array of shape {shape} instead. Pass one label for"
-            " each row."
-        )
-    warnings.warn(
-        "A column-vector y was passed when a 1d array was expected. Please change the shape of y to"
-        " (n_samples, ), for example using ravel().",
-        DataConversionWarning,
-        stacklevel=4,  # whoever called encode
-    )
-
-
 def _check_marker(unlabeled: Any) -> Any:
-    """Give the marker as a plain Python value, or None where it is a missing value."""
+    """The marker as a plain Python value, or None where it is a missing value."""
     marker = unlabeled.item() if isinstance(unlabeled, np.generic) else unlabeled
     if is_missing_value(marker):
         return None
@@ -288,87 +198,80 @@ def _check_marker(unlabeled: Any) -> Any:
     )
 
 
-def is_missing_value(value: Any) -> bool:
-    """Whether a value is None, NaN, or what pandas has in their place."""
-    is_nan = isinstance(value, Real) and value != value  # NaN alone differs from itself
-    return value is None or type(value).__name__ in _MISSING_SCALAR_TYPES or is_nan
-
-
 def _settle_dtype(classes: np.ndarray) -> np.ndarray:
     """Let classes be all text or all numbers; Python numbers become a NumPy dtype."""
-    if classes.dtype.kind == "O" and classes.size:
+    if classes.dtype.kind == "O":
         names = classes.tolist()
-        is_text = [isinstance(name, str) for name in names]
-        if all(is_text):
-            return classes
-        if any(is_text):
+        texts = [name for name in names if isinstance(name, str)]
+        others = [name for name in names if not isinstance(name, str)]
+        if texts and others:
             raise ValueError(
-                f"y mixes strings and other labels, such as {names[is_text.index(True)]!r} and"
-                f" {names[is_text.index(False)]!r}: there is no order to sort them in. Make every"
-                " label a string, or every label a number."
+                f"y mixes strings and other labels, such as {texts[0]!r} and {others[0]!r}: there"
+                " is no order to sort them in. Make every label a string, or every label a number."
             )
-        if not all(isinstance(name, Real | np.bool_) for name in names):
-            raise ValueError(_UNKNOWN_TYPE.format(type(names[0]).__name__))
-        classes = np.array(names)
-    if classes.size and classes.dtype.kind not in "biufU":
-        raise ValueError(_UNKNOWN_TYPE.format(f"dtype {classes.dtype}"))
+        if texts or not others:
+            return classes
+        if not all(isinstance(name, Real | np.bool_) for name in others):
+            raise _unknown_type(type(others[0]).__name__)
+        classes = np.array(others)
+    if classes.dtype.kind not in "biufU":
+        raise _unknown_type(f"dtype {classes.dtype}")
     if classes.dtype.kind == "f" and np.isinf(classes).any():
         raise ValueError(
             f"Input y contains infinity or a value too large for {classes.dtype!r}. "
             "Mark rows without a label by the marker `unlabeled` or by NaN."
         )
     if classes.dtype.kind == "f" and (classes % 1 != 0).any():
-        check_classification_targets(classes[:2])  # which refuses a continuous target
+        raise _unknown_type("continuous")
     return classes
 
 
-_UNKNOWN_TYPE = (
-    "Unknown label type: {}. A label must be a string, a number or a boolean: convert y first, for"
-    " example with y.astype(str)."
-)
+def _unknown_type(name: str) -> ValueError:
+    return ValueError(
+        f"Unknown label type: {name}. A label must be a string, a whole number or a boolean:"
+        " number the classes, with -1 for rows without a label."
+    )
 
 
-def _categories(y: Any) -> list[Any] | None:
-    """Give the categories of a pandas Categorical in their order; None for other targets."""
-    categories = getattr(getattr(y, "dtype", None), "categories", None)
-    return None if categories is None or not hasattr(y, "isna") else categories.tolist()
+def _refuse_converted_markers(classes: np.ndarray, marker: Any) -> None:
+    """Refuse classes that look like markers after a conversion: 255 of uint8, the string "nan"."""
+    if isinstance(marker, str):  # who marks by a string has told strings and markers apart
+        return
+    lost: Any = None
+    if classes.dtype.kind == "u" and marker == -1 and np.iinfo(classes.dtype).max in classes:
+        lost = int(np.iinfo(classes.dtype).max)
+    elif classes.dtype.kind in "OU":
+        as_text = (str(marker), str(float(marker))) if isinstance(marker, Real) else ()
+        found = [text for text in classes.tolist() if isinstance(text, str)]
+        lost = next((t for t in found if t in (*as_text, *_MISSING_AS_TEXT) or t.isspace()), None)
+    if lost is not None:
+        kind = "the string " if isinstance(lost, str) else f"{classes.dtype} "
+        remedy = "''" if isinstance(lost, str) else "None"
+        raise ValueError(
+            f"y holds {kind}{lost!r}, which may be a marker of unlabeled rows that was converted:"
+            f" mark the rows after the conversion, or pass unlabeled={lost!r} if it marks them,"
+            f" unlabeled={remedy} if it is a class."
+        )
 
 
-def _check_classes(labels: Labels, *, marker: Any, fewest: int) -> None:
-    """Refuse a target that no classifier can learn from, or that can be read in two ways."""
-    classes = labels.classes
+def _too_few_classes(labels: Labels, marker: Any, markers: list[Any]) -> ValueError:
     n_unlabeled = len(labels.codes) - labels.n_labeled
     marked_by = "missing values" if marker is None else f"unlabeled={marker!r} or missing values"
-    if len(classes) == 0:
-        raise ValueError(
+    if labels.n_classes == 0:
+        return ValueError(
             f"y has no labeled row: all {n_unlabeled} of its rows are marked by {marked_by}. "
             "Label at least one row of each class."
         )
-    if classes.dtype.kind in "OU":
-        _check_no_class_reads_as_marker(classes, marker)
-    if len(classes) < fewest:
-        remedy = (
-            ", or use PositiveUnlabeledSVC: it learns from one class and unlabeled rows"
-            if n_unlabeled
-            else ""
+    if marker == -1 and -1 in markers and labels.classes.tolist() == [1]:
+        return ValueError(
+            "y holds only -1 and +1, and -1 marks unlabeled rows, which leaves one class. If -1 is"
+            " a class, recode y to {0, 1}, or pass unlabeled=0 if 0 marks unlabeled rows,"
+            " unlabeled=None if no row is unlabeled. If it marks unlabeled rows,"
+            " PositiveUnlabeledSVC learns from positives alone."
         )
-        raise ValueError(
-            f"y has labeled rows of only one class, {classes.tolist()[0]!r} ({labels.n_labeled}"
-            f" with a label, {n_unlabeled} unlabeled by {marked_by}). Label at least one row of"
-            f" another class{remedy}."
-        )
-    if 2 * len(classes) > labels.n_labeled:  # scikit-learn warns of so many classes
-        check_classification_targets(labels.codes[labels.is_labeled])
-
-
-def _check_no_class_reads_as_marker(classes: np.ndarray, marker: Any) -> None:
-    """Refuse classes such as "-1" and "nan", which NumPy makes of markers among strings."""
-    if isinstance(marker, str):  # a user who marks by a string has told strings and markers apart
-        return
-    marker_as_text = (str(marker), str(float(marker))) if isinstance(marker, Real) else ()
-    for text in (*marker_as_text, "nan", "<NA>", *filter(str.isspace, classes.tolist())):
-        if text in classes:
-            raise ValueError(
-                f"y holds the string {text!r}, which may be a marker turned into text. Pass "
-                f"unlabeled={text!r} if it marks unlabeled rows, or unlabeled='' if it is a class."
-            )
+    more = ", or use PositiveUnlabeledSVC: it learns from one class and unlabeled rows"
+    return ValueError(
+        f"y has labeled rows of only one class, {labels.classes.tolist()[0]!r} ({labels.n_labeled}"
+        f" with a label, {n_unlabeled} unlabeled by {marked_by}). Label at least one row of"
+        f" another class{more if n_unlabeled else ''}."
+    )
