@@ -1,28 +1,19 @@
 """Model selection with unlabeled rows, which may be used for training but never for testing."""
 
 from semisvm.model_selection.calibration import SemiSupervisedCalibratedClassifierCV
-from semisvm.model_selection.cross_fit import cross_fit_scores
+from semisvm.model_selection.compare import Comparison, compare
+from semisvm.model_selection.cross_fit import cross_fit
 from semisvm.model_selection.fair_sample import FairSampleCheck, check_fair_sample
-from semisvm.model_selection.parts import Split, hide, split
-from semisvm.model_selection.scoring import pu_auc
-from semisvm.model_selection.splitters import (
-    PositiveUnlabeledKFold,
-    SemiSupervisedGroupKFold,
-    SemiSupervisedKFold,
-    SemiSupervisedShuffleSplit,
-)
+from semisvm.model_selection.scoring import make_labeled_scorer
+from semisvm.model_selection.split import SemiSupervisedSplit
 
 __all__ = [
+    "Comparison",
     "FairSampleCheck",
-    "PositiveUnlabeledKFold",
     "SemiSupervisedCalibratedClassifierCV",
-    "SemiSupervisedGroupKFold",
-    "SemiSupervisedKFold",
-    "SemiSupervisedShuffleSplit",
-    "Split",
+    "SemiSupervisedSplit",
     "check_fair_sample",
-    "cross_fit_scores",
-    "hide",
-    "pu_auc",
-    "split",
+    "compare",
+    "cross_fit",
+    "make_labeled_scorer",
 ]
