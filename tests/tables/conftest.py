@@ -1,13 +1,5 @@
-"""Mails that the tests of campaigns and of monitors start from."""
+"""The folder with a fitted model, which is made once for all tests."""
 
-import pytest
+from helpers.command import fitted, place
 
-from command_line import write_messy
-
-
-@pytest.fixture(scope="session")
-def fitted(tmp_path_factory):
-    """Mails, their true labels, and a model: (folder, truth)."""
-    folder = tmp_path_factory.mktemp("mails")
-    truth = write_messy(folder / "mails.csv", n_rows=900, share_labeled=0.12)
-    return folder, truth
+__all__ = ["fitted", "place"]

@@ -1,277 +1,179 @@
-"""The report of a fit: one self-contained HTML page, and the same pictures in Python as
-scikit-learn style Displays.
+"""One page of HTML: what is promised now comes first. Plain SVG, no script, nothing from outside.
 
-Both are functions of a `semisvm.tables.summary.FitSummary`; the Displays also read fitted
-estimators. matplotlib is imported when one is drawn. The page needs nothing else: no network, no
-other file.
-
-Jinja2 lays out the page, since it escapes every value unless told otherwise, and it is told
-otherwise only for the files of this package. What the charts draw is embedded as JSON with <, > and
-& written as escapes, so that no value can end its element. A Content-Security-Policy allows the
-package's own three scripts, identified by their hashes, and forbids every request. So even text
-that got through as markup could do nothing.
-
-The charts are drawn by Observable Plot (with D3, on which it is built), as published on npm: SVG,
-so that they print, follow the page's colors in dark mode, and hold text that can be read.
+page_of_fit(summary)        what a model was made of, and what its left-out labels say
+page_of_session(session)    what is proved, and who labels the rows
 """
 
 from __future__ import annotations
 
-import json
-import os
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import cache
-from inspect import isfunction
+from html import escape
 from pathlib import Path
-from typing import Any
 
-from semisvm.campaign import CampaignSummary
-from semisvm.disk import whole_file
-from semisvm.errors import counted, require_extra
-from semisvm.html import asset, policy_hash
-from semisvm.report.charts import describe_answers, plain_ends
-from semisvm.report.displays import CampaignDisplay, OperatingPointDisplay
-from semisvm.tables import sentences
-from semisvm.tables.evaluate import summarize_estimator
-from semisvm.tables.sentences import first_screen
-from semisvm.tables.summary import Comparison, FitSummary
+import numpy as np
 
-__all__ = [
-    "CampaignDisplay",
-    "OperatingPointDisplay",
-    "render_page",
-    "write_page",
-    "write_report",
-]
+from semisvm.label import LabelSession, words
+from semisvm.label.page import asset
+from semisvm.tables.output import output_file
+from semisvm.tables.summary import Interval, Summary
 
-SCRIPTS = ("d3.min.js", "plot.umd.min.js", "page.js")
-MOST_FEATURES = 500
-# Control characters; half surrogate pairs, which UTF-8 does not have; and what Unicode keeps for no
-# character, such as the last two places of each of its 17 planes.
-_NO_CHARACTERS = "".join(
-    chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF)
-)
-_FORBIDDEN = re.compile(
-    f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{_NO_CHARACTERS}]"
-)
+WIDTH, HEIGHT, N_BARS = 600, 120, 40  # of the histogram
 
 
-def write_page(
-    summary: FitSummary,
-    path: str | os.PathLike[str],
-    *,
-    force: bool = False,
-    model: str | None = "MODEL",
-    reword: Callable[[str], str] = str,
-) -> Path:
-    """Write the report of a fit to a file.
-
-    Parameters
-    ----------
-    summary : FitSummary
-        The summary of the fit.
-    path : path-like
-        The file to write. It is written completely or not at all.
-    force : bool, default=False
-        Whether an existing file may be replaced.
-    model : str or None, default="MODEL"
-        The name of the model file, for the commands that the page suggests next. None if there is
-        no model file: the next step is then one in Python.
-    reword : callable, default=str
-        Applied to the sentences that may name parameters: the command writes its options in their
-        place.
-
-    Returns
-    -------
-    pathlib.Path
-        The path.
-    """
-    path = Path(path)
-    with whole_file(path, force=force) as unfinished:
-        unfinished.write_text(render_page(summary, model, reword), encoding="utf-8", newline="\n")
-    return path
+def write_page(path: str | Path, page: str, *, force: bool = False) -> None:
+    """Write a page to a file."""
+    with output_file(path, force=force) as file:
+        file.write(page)
 
 
-def write_report(
-    model: Any,
-    X: Any,
-    y: Any,
-    path: str | os.PathLike[str] = "report.html",
-    *,
-    unlabeled: Any = -1,
-    force: bool = False,
-) -> Path:
-    """Write a report on a fitted classifier, measured on labeled rows, as one HTML file that works
-    offline.
-
-    Parameters
-    ----------
-    model : classifier or Model
-        Any fitted estimator of this library, any fitted scikit-learn classifier with scores or
-        probabilities, or a model from `semisvm.load`.
-    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-        Rows in the form that the model takes, preferably rows that it was not fitted to.
-    y : array-like of shape (n_samples,)
-        The labels; `unlabeled` marks rows without one.
-    path : path-like, default="report.html"
-        The file to write. It is written completely or not at all.
-    unlabeled : number, string or None, default=-1
-        Value of y that marks unlabeled rows.
-    force : bool, default=False
-        Whether an existing file may be replaced.
-
-    Returns
-    -------
-    pathlib.Path
-        The path.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from sklearn.datasets import make_moons
-    >>> import semisvm
-    >>> X, y = make_moons(200, noise=0.2, random_state=0)
-    >>> model = semisvm.SupervisedSVC().fit(X[:50], y[:50])
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> semisvm.write_report(model, X[50:], y[50:], folder / "moons.html").name
-    'moons.html'
-    """
-    require_extra("write_report", "jinja2", "pandas")
-    summary = summarize_estimator(model, X, y, unlabeled=unlabeled)
-    return write_page(summary, path, force=force, model=None)
-
-
-def render_page(
-    summary: FitSummary, model: str | None = "MODEL", reword: Callable[[str], str] = str
-) -> str:
-    """Return the report of a fit as HTML text; equal summaries give equal pages.
-
-    Parameters
-    ----------
-    summary : FitSummary
-        The summary of the fit.
-    model : str or None, default="MODEL"
-        The name of the model file, for the commands that the page suggests next. None if there is
-        no model file: the next step is then one in Python.
-    reword : callable, default=str
-        Applied to the sentences that may name parameters: the command writes its options in their
-        place.
-
-    Returns
-    -------
-    str
-        The page.
-    """
-    answers = describe_answers(summary)
-    compared = summary.comparison
-    first = first_screen(summary, model, remarks="see the notes")
-    said = " ".join(answer["verdict"].sentence for answer in answers)
-    *lines, next_step = map(reword, first.lines)
-    if len(answers) > 1 or first.is_useless:
-        status, headline = first.status, lines.pop(0)
-    else:
-        status, headline = answers[0]["verdict"].status, answers[0]["verdict"].headline
-    drawn = {
-        "answers": [answer["drawn"] for answer in answers],
-        "comparison": [] if compared is None else _draw_comparison(compared),
-        "campaign": None if summary.campaign is None else _draw_campaign(summary.campaign),
-    }
-    scripts = [_asset(name) for name in SCRIPTS]
-    return _template().render(
-        title=summary.title or "Report on a classifier",
-        summary=summary,
-        status=status,
-        headline=headline,
-        lines=lines,
-        next_step=next_step,
-        notes=[reword(note) for note in summary.notes if note and note not in said],
-        answers=answers,
-        compared=compared,
-        campaign=summary.campaign,
-        features=[
-            replace(feature, remark=reword(feature.remark))
-            for feature in summary.data.features[:MOST_FEATURES]
-        ],
-        drawn=_embed(drawn),
-        style=_asset("page.css"),
-        scripts=scripts,
-        policy=_policy(scripts),
-        licenses=_asset("LICENSES.txt"),
-    )
-
-
-def _draw_comparison(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return what the chart of the methods draws."""
-    return [
-        {"name": method.name, "last": method.name == comparison.chosen}
-        | dict(zip(("value", "low", "high"), plain_ends(comparison.shown(method)), strict=True))
-        for method in comparison.methods
+def page_of_fit(s: Summary) -> str:
+    """The page of a fit: nothing is promised yet, and that is said first."""
+    figures = [(name, str(each)) for name, each in s.figures.items()]
+    if s.gain is not None:
+        figures.append(("ROC AUC beyond a supervised SVM", _signed(s.gain)))
+    made_of = [
+        ("labels", ", ".join(f"{n:,} {name}" for name, n in s.labels.items())),
+        ("rows without a label", f"{s.n_unlabeled:,}"),
+        ("method", s.method),
+        ("columns", ", ".join(f"{n} {kind}" for kind, n in s.n_columns().items())),
     ]
-
-
-def _draw_campaign(campaign: CampaignSummary) -> dict[str, Any]:
-    """Return what the charts of a campaign draw."""
-    prices = [
-        {
-            "name": counted(line["n_accepted"], "row"),
-            "length": 0 if line["is_certified"] else line["forecast"],
-            "words": sentences.labels_left(line),
-        }
-        for line in campaign.thresholds
-    ]
-    return {
-        "labels": campaign.labels,
-        "paths": campaign.paths,
-        "certified_at": campaign.certified_at,
-        "prices": prices,
-    }
-
-
-def _pairs(part: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """Return names and values as text; "none" for an empty value."""
-    return [
-        (name.replace("_", " "), sentences.text(value) or "none")
-        for name, value in (part or {}).items()
-    ]
-
-
-@cache
-def _template() -> Any:
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: (
-            _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value) if type(value) is str else value
+    weights = [(name, f"{weight:.2f}") for name, weight in s.weights.items()]
+    nearest = "" if s.is_reached else " No threshold reaches that on these labels: the nearest."
+    return _page(
+        f"Model of {s.target}",
+        _card(
+            f"Nothing is promised yet: the threshold was chosen for {s.wants}.{nearest}",
+            "semisvm label proves a precision, a recall or an error.",
         ),
+        _section("On labels left out of the fit", _table(figures), _text(EACH_INTERVAL)),
+        _section("Scores of rows without a label", _histogram(s.scores, str(s.positive))),
+        _section(f"Made of {Path(s.data).name}", _table(made_of)),
+        _section("Columns left out", _table(list(s.left_out.items()))),
+        _section("How columns were read", _table(list(s.remarks.items()))),
+        _section("Weights of the parts", _table(weights)),
     )
-    functions = {name: each for name, each in vars(sentences).items() if isfunction(each)}
-    environment.filters |= functions
-    environment.filters["pairs"] = _pairs
-    return environment.from_string(_asset("page.html.jinja"))
 
 
-@cache
-def _asset(name: str) -> str:
-    return asset("semisvm.report", name).strip()
+EACH_INTERVAL = (
+    "Intervals are at 95%, each by itself. They describe these labels; they prove nothing."
+)
 
 
-def _policy(scripts: list[str]) -> str:
-    """Allow only these scripts to run, and nothing to be fetched."""
-    allowed = " ".join(map(policy_hash, scripts))
+def page_of_session(session: LabelSession) -> str:
+    """The page of a session: what is promised now, then how far the labeling is."""
+    verdict, job = session.verdict(), session.job
+    n_known = verdict.n_pool - verdict.n_free - verdict.n_left
+    parts = [
+        ("nobody has to look", verdict.n_free, "free"),
+        ("labeled by people", n_known, "person"),
+        ("left for people", verdict.n_left, "left"),
+    ]
+    given = [label for label in session.answers.values() if label is not None]
+    answers = [(name, f"{given.count(name):,}") for name in session.classes]
+    answers.append(("don't know", f"{len(session.answers) - len(given):,}"))
+    about = [
+        ("wanted", words.wanted(job)),
+        ("data", session.pool.path.name),
+        ("rows that had no label", f"{verdict.n_pool:,}"),
+    ]
+    return _page(
+        "What is proved" if job.promise != "none" else "Labeled rows",
+        _card(words.promise_line(verdict, job), words.verdict_line(verdict)),
+        _section("The rows", _bar(parts), _table([(name, f"{n:,}") for name, n, _ in parts])),
+        _section("Answers", _table(answers)),
+        _section("The job", _table(about)),
+    )
+
+
+def _page(title: str, *sections: str) -> str:
     return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; base-uri 'none';"
-        " form-action 'none'"
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport"'
+        f' content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
+        f'<style>{asset("page.css")}</style></head>\n<body class="semisvm report">'
+        f"<h1>{escape(title)}</h1>\n{''.join(sections)}</body></html>\n"
     )
 
 
-def _embed(value: Any) -> str:
-    """Return JSON that may stand inside a script element."""
-    plain = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return plain.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+def _section(title: str, *parts: str) -> str:
+    """A part of the page; nothing where its first part is empty."""
+    return f"<h2>{escape(title)}</h2>{''.join(parts)}\n" if parts[0] else ""
+
+
+def _card(*lines: str) -> str:
+    return f'<div class="card">{"".join(f"<p>{escape(line)}</p>" for line in lines)}</div>\n'
+
+
+def _text(line: str) -> str:
+    return f'<p class="soft">{escape(line)}</p>'
+
+
+def _table(rows: list[tuple[str, str]]) -> str:
+    cells = (
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
+        for name, value in rows
+    )
+    return f"<table>{''.join(cells)}</table>" if rows else ""
+
+
+def _signed(each: Interval) -> str:
+    return f"{each.value:+.3f} ({each.low:+.3f} to {each.high:+.3f})"
+
+
+# ---- drawings: numbers stand beside them as text, which a small screen does not shrink ----
+
+
+def _svg(height: int, label: str, *shapes: str) -> str:
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {height}" preserveAspectRatio="none" height="{height}"'
+        f' role="img" aria-label="{escape(label)}">{"".join(shapes)}</svg>'
+    )
+
+
+def _box(x: float, y: float, width: float, height: float, kind: str) -> str:
+    return (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" class="{kind}"/>'
+    )
+
+
+def _bar(parts: list[tuple[str, int, str]]) -> str:
+    """Shares of a whole, side by side."""
+    sizes = np.array([n for _, n, _ in parts]) * WIDTH / max(sum(n for _, n, _ in parts), 1)
+    starts = np.cumsum(sizes) - sizes
+    boxes = [
+        _box(x, 0, width, 24, kind)
+        for x, width, (*_, kind) in zip(starts, sizes, parts, strict=True)
+    ]
+    label = ", ".join(f"{name}: {n:,}" for name, n, _ in parts)
+    return _svg(24, label, *boxes)
+
+
+def _histogram(scores: list[float], positive: str) -> str:
+    """Scores, with the line from which rows are accepted."""
+    if not scores:
+        return ""
+    step = (max(*scores, 0.0) - min(*scores, 0.0)) / N_BARS or 1.0
+    first, last = np.floor(min(*scores, 0.0) / step), np.ceil(max(*scores, 0.0) / step)
+    counts, edges = np.histogram(scores, step * np.arange(first, max(last, first + 1) + 1))
+    width = WIDTH / len(counts)
+    heights = (HEIGHT - 10) * counts / counts.max()
+    boxes = [
+        _box(
+            k * width,
+            HEIGHT - height,
+            width - 1,
+            height,
+            "accepted" if edge > -step / 2 else "rejected",
+        )
+        for k, (height, edge) in enumerate(zip(heights, edges[:-1], strict=True))
+    ]
+    zero = WIDTH * (0 - edges[0]) / (edges[-1] - edges[0])
+    line = f'<line class="axis" x1="{zero:.1f}" x2="{zero:.1f}" y1="0" y2="{HEIGHT}"/>'
+    n_accepted = sum(score > 0 for score in scores)
+    label = f"Histogram of {len(scores):,} scores; {n_accepted:,} are above 0"
+    return (
+        _svg(HEIGHT, label, *boxes, line)
+        + f'<p class="soft ends"><span>{edges[0]:.2f}</span><span>{edges[-1]:.2f}</span></p>'
+        + _text(
+            f"Right of the line, above 0: accepted as {positive} ({n_accepted:,} of"
+            f" {len(scores):,} rows)."
+        )
+    )

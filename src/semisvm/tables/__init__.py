@@ -1,14 +1,10 @@
-"""Tables of mixed columns: raw rows in, labels out; models are saved in files that run no code
-when opened.
+"""Tables: a file of rows, what its columns are, and a model of them.
+
+frame      files of rows as they were written, in one piece or in chunks; guards
+output     files that are written whole or not at all
+columns    what each column is, decided at the fit
+views      rows as matrices; matrix: all of a table as one
+fitting    the steps of a fit: classes, method, threshold, what left-out labels say
+model      TableModel: fit, save, load, predict, evaluate
+summary    what a fit found, in one record
 """
-
-# Before all others: when skops is imported, it looks for each function of this module in all
-# modules that were imported earlier, for a fifth of a second.
-import scipy.special  # noqa: F401
-
-from semisvm.tables.files import load, save
-from semisvm.tables.model import Model
-from semisvm.tables.partition_rows import rows_on_disk
-from semisvm.tables.summary import FitSummary
-
-__all__ = ["FitSummary", "Model", "load", "rows_on_disk", "save"]

@@ -1,288 +1,334 @@
-"""A fitted model of a table: raw rows in, labels out.
-
-    rows --schema--> columns --encoder--> X --estimator--> scores --threshold--> labels
-
-A model whose estimator prepares the columns itself has no encoder.
-
-`score` is the estimator's score minus the threshold: above 0 is on the positive side of the
-operating point. With more than two classes it is the lead of the class that wins over the next. The
-training rows are not part of a model, except for the support vectors; what is known about the fit
-is in `summary`.
-"""
+"""TableModel: columns, classifier and summary of one fit; every verb on files is a method of it."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+import json
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
 
-from semisvm.campaign import ThresholdClassifier
-from semisvm.columns.cells import CellError
-from semisvm.columns.encoder import TableEncoder
-from semisvm.columns.table import Columns, Schema, listed
-from semisvm.decision.operating_point import scores_beyond
-from semisvm.errors import DataError, UndefinedError, fault, suggest
-from semisvm.estimators import find_method
-from semisvm.matrices import is_sparse_matrix
-from semisvm.model_selection.thresholds import Probability
-from semisvm.tables.classes import Classes, label_texts, seems_empty, unmark
-from semisvm.tables.methods import lead_per_class, score_rows, shape_for, takes_columns
-from semisvm.tables.operating import predict_codes
-from semisvm.tables.read import Chunk, RowReader, open_rows
-from semisvm.tables.summary import FitSummary
+from semisvm import model_files
+from semisvm.errors import DataError
+from semisvm.tables import fitting
+from semisvm.tables.columns import Columns
+from semisvm.tables.frame import as_written, chunks, has_no_label, require_columns, row_ids
+from semisvm.tables.output import output_file
+from semisvm.tables.summary import Interval, Summary
 
-OUTPUTS = (".csv", ".tsv", ".parquet")
-
-
-@contextmanager
-def _parts_that_fit() -> Iterator[None]:
-    """Say that a model's file is at fault where its parts do not fit together."""
-    try:
-        yield
-    except (TypeError, IndexError, KeyError, AttributeError) as error:
-        raise DataError(
-            f"the model can't score rows ({error}): its parts do not fit together. Its file was"
-            " changed, or written by other versions of the libraries: fit it again."
-        ) from error
+ROWS_TO_PREDICT = 5_000  # at once
+MOST_SCORES = 1_000  # of rows without a label, for a picture
+MOST_STRANGE_LABELS = 3  # named in a message
+# What is learned about single training rows has no place in a file that others read.
+ABOUT_TRAINING_ROWS = (
+    "transduction_",
+    "labeled_iter_",
+    "clusters_",
+    "loo_scores_",
+    "out_of_fold_scores_",
+    "_unlabeled_scores",
+)
+PREDICTED, SCORE = "predicted", "score"
 
 
-@dataclass(repr=False)
-class Model:
-    """What `semisvm fit` writes and `semisvm predict` reads.
+def _silent(stage: str) -> None:
+    """Say nothing about what is being done."""
+
+
+@dataclass
+class TableModel:
+    """A classifier of the rows of a table, with what is needed to read other files of such rows.
 
     Attributes
     ----------
-    schema : Schema
-        What the columns are.
-    encoder : TableEncoder or None
-        Turns rows into a matrix; None where the estimator prepares the columns itself.
+    columns : Columns
+        What each column is, and how its cells are read.
     estimator : classifier
-        The estimator, fitted on class names.
-    method : str
-        The name of its method in `semisvm.estimators.METHODS`.
-    classes : Classes
-        The class names; of two, the second is the positive class.
-    target : str
-        The column of the labels.
+        The classifier of rows that were read.
     threshold : float
-        Subtracted from the scores of two classes; 0 if the estimator sets its own.
-    summary : FitSummary
-        The summary of the fit.
+        The score of the classifier above which rows are accepted.
+    summary : Summary
+        What the fit found.
+    trained_on : list of str
+        Digests of the labeled rows, by which `evaluate` knows them.
+    left_out_scores, left_out_codes : ndarray of shape (n_labels,)
+        Scores of the labeled rows by fits without their labels, and their classes.
+
+    Examples
+    --------
+    >>> model = TableModel.fit(read("loans.csv"), "default")  # doctest: +SKIP
+    >>> model.save("loans.skops")  # doctest: +SKIP
+    >>> TableModel.load("loans.skops").predict_file("june.csv", "june-predicted.csv")
+    ... # doctest: +SKIP
     """
 
-    schema: Schema
-    encoder: TableEncoder | None
+    columns: Columns
     estimator: Any
-    method: str
-    classes: Classes
-    target: str
     threshold: float
-    summary: FitSummary
-    probability: Probability | None = None
+    summary: Summary
+    trained_on: list[str]
+    left_out_scores: np.ndarray
+    left_out_codes: np.ndarray
 
-    def __repr__(self) -> str:
-        names = ", ".join(map(repr, self.classes.names))
-        return (
-            f"<Model of {self.target!r} by {self.method}: {names}; fitted on"
-            f" {self.summary.data.name!r}>"
-        )
+    # ---- fit ----
 
-    def _repr_html_(self) -> str:
-        return self.summary._repr_html_()
-
-    def decision_function(self, rows: Any) -> np.ndarray:
-        """Return scores of raw rows.
-
-        Parameters
-        ----------
-        rows : DataFrame
-            With the columns that the model was fitted to.
-
-        Returns
-        -------
-        ndarray of shape (n,), or (n, n_classes) for more than two classes
-            Scores above 0 are on the positive side of the operating point; with more than two
-            classes, the largest wins.
-        """
-        return self.scores_of(self.prepare(rows))
-
-    def predict_proba(self, rows: Any) -> np.ndarray:
-        """Return probabilities of raw rows, an array of shape (n, 2) in the order of the classes.
+    @classmethod
+    def fit(
+        cls,
+        rows: pd.DataFrame,
+        target: str,
+        *,
+        positive: str | None = None,
+        unlabeled: str = "",
+        drop: Sequence[str] = (),
+        types: dict[str, str] | None = None,
+        decimal: str | None = None,
+        min_precision: float | None = None,
+        min_recall: float | None = None,
+        costs: dict[str, float] | None = None,
+        method: str = "autosvc",
+        text_encoder: str | None = None,
+        seed: int = 0,
+        source: str = "the table",
+        say: Callable[[str], None] = _silent,
+    ) -> TableModel:
+        """Fit rows, labeled or not, to the labels in the column `target`.
 
         Parameters
         ----------
         rows : DataFrame
-            With the columns that the model was fitted to.
-
-        Returns
-        -------
-        ndarray of shape (n, 2)
-            The probabilities, calibrated on out-of-fold scores of the labeled rows.
+            The table, as `read` gives it.
+        target : str
+            The column of labels; some are empty.
+        positive : str, optional
+            The class that precision and recall are about.
+        unlabeled : str, default=""
+            What marks rows without a label, besides empty cells.
+        drop : list of str
+            Columns to leave out.
+        types : dict of {str: str}, optional
+            What columns are: "number", "category", "date" or "text".
+        decimal : {".", ","}, optional
+            The mark before decimals, where the cells don't say it.
+        min_precision, min_recall : float, optional
+            What the threshold is chosen for; by default for fewest errors.
+        costs : dict of {str: float}, optional
+            What an error costs on rows of each class.
+        method : str, default="autosvc"
+            The method; see `fitting.method_names`.
+        text_encoder : str, optional
+            A sentence encoder for columns of text.
+        seed : int, default=0
+            Of what is drawn at random.
+        source : str
+            What messages call the table.
+        say : callable
+            Called with what is being done.
         """
-        if self.probability is None:
-            raise ValueError(
-                "This model has no probabilities: there were too few labels, or more than two"
-                " classes."
+        start = time.perf_counter()
+        require_columns(rows, [target, *drop], source)
+        labels = fitting.read_labels(rows[target], unlabeled, positive, source)
+        if len(labels.classes) > 2 and (min_precision or min_recall or positive):
+            raise DataError(
+                f"{source}: {target!r} has {len(labels.classes)} classes; a positive class, a"
+                " precision and a recall are for two."
             )
-        positive = self.probability.of(self.decision_function(rows))
-        return np.column_stack([1 - positive, positive])
-
-    def predict(self, rows: Any) -> np.ndarray:
-        """Return the labels of raw rows, as text: an array of shape (n,)."""
-        return np.array(self.classes.names)[predict_codes(self.decision_function(rows))]
-
-    def prepare(self, rows: Any) -> Any:
-        """Return raw rows as the estimator takes them: encoded, or as typed columns."""
-        columns = self.schema.read(rows)
-        if self.encoder is None:
-            return columns
-        with _parts_that_fit():
-            return shape_for(find_method(self.method), self.encoder.encode(columns))
-
-    def matrix_of(self, rows: Any) -> Any:
-        """Return raw rows as numbers, for distances between them, whatever the estimator takes."""
-        if self.encoder is not None:
-            return self.prepare(rows)
-        estimator = getattr(self.estimator, "estimator_", self.estimator)
-        return estimator._average.views.matrix(self.schema.read(rows))
-
-    def scores_of(self, X: Any) -> np.ndarray:
-        """Return scores of prepared rows."""
-        with _parts_that_fit():
-            scores = score_rows(self.estimator, X)
-        return scores if scores.ndim > 1 else scores_beyond(scores, self.threshold)
-
-    def lead_of(self, scores: np.ndarray) -> np.ndarray:
-        """Return how far each row is above the operating point; of several classes, its winner."""
-        if scores.ndim == 1:
-            return scores
-        return (
-            scores.max(axis=1) if self.has_class_thresholds else lead_per_class(scores).max(axis=1)
+        say("reading the columns")
+        features = rows.drop(columns=[target, *drop])
+        columns = fitting.decide_columns(features, types or {}, decimal, source)
+        values, _ = fitting.read_values(columns, features, source)
+        estimator = fitting.make_method(
+            method,
+            columns.by_kind(),
+            labels.classes,
+            costs=costs,
+            text_encoder=text_encoder,
+            seed=seed,
         )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns that the model needs."""
-        return self.schema.names
-
-    @property
-    def has_class_thresholds(self) -> bool:
-        """Whether each class has its own threshold, so that a row may be above none."""
-        method = find_method(self.method)
-        is_plain = takes_columns(method) and getattr(self.estimator, "confidence", None) is None
-        return (
-            method.sets_threshold
-            and not is_plain
-            and not isinstance(self.estimator, ThresholdClassifier)
+        is_labeled = labels.codes >= 0
+        truth = labels.codes[is_labeled]
+        say("fitting the model")
+        left_out = fitting.fit(estimator, values, labels.codes, seed, source)
+        threshold, is_reached = fitting.place(left_out, truth, min_precision, min_recall)
+        left_out = left_out - threshold
+        say("comparing it with a supervised SVM")
+        gain = fitting.gain_of(values[is_labeled], columns.by_kind(), truth, left_out, seed)
+        some: list[float] = []
+        if len(labels.classes) == 2 and not is_labeled.all():
+            some = estimator.decision_function(values[~is_labeled][:MOST_SCORES]) - threshold
+        counts = np.bincount(truth)
+        summary = Summary(
+            data=source,
+            target=target,
+            classes=labels.classes,
+            positive=labels.positive,
+            labels={name: int(n) for name, n in zip(labels.classes, counts, strict=True)},
+            n_unlabeled=int((~is_labeled).sum()),
+            columns={column.name: column.kind for column in columns.used},
+            left_out=columns.left_out,
+            remarks=columns.remarks,
+            method=method,
+            wants=fitting.wanted(min_precision, min_recall),
+            is_reached=is_reached,
+            figures=fitting.figures_of(left_out, truth),
+            gain=gain,
+            scores=[round(float(score), 4) for score in some],
+            weights=dict(getattr(estimator, "families_", {})),
+            seconds=round(time.perf_counter() - start, 2),
+            unlabeled=unlabeled,
         )
+        used = row_ids(rows.loc[is_labeled, columns.names])
+        trained_on = [name.split("-")[0] for name in used]
+        return cls(columns, estimator, threshold, summary, trained_on, left_out, truth)
 
-    @property
-    def has_positives_only(self) -> bool:
-        """Whether only positives were labeled, so that the name of the other class is made up."""
-        return find_method(self.method).for_one_class
+    # ---- the file ----
 
-    # ---- files of rows ----
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Save to a file that runs no code when it is loaded; see `semisvm.save`."""
+        return model_files.save(self, path, force=force)
 
-    def open(self, path: str | Path) -> RowReader:
-        """Open a file of rows for this model; a missing column that the model needs is an error."""
-        rows = open_rows(path)
-        missing = [name for name in self.names if name not in rows.names]
-        if missing:
-            are, them = ("are no columns", "them") if missing[1:] else ("is no column", "it")
-            reason = f"there {are} {listed(missing)}, which the model needs"
-            remedy = f"Add {them}, or fit without {them}. {suggest(missing[0], rows.names)}"
-            raise fault(path, reason, remedy)
-        return rows
+    @classmethod
+    def load(cls, path: str | Path) -> TableModel:
+        """Load a model that `semisvm fit` wrote; see `semisvm.load`."""
+        model = model_files.load(path)
+        if not isinstance(model, TableModel):
+            raise DataError(
+                f"{path}: holds a {type(model).__name__} without the columns of a table. Use it in"
+                " Python (semisvm.load)."
+            )
+        return model
 
-    def chunks(
-        self, rows: RowReader, also: tuple[str, ...] = (), keep: tuple[str, ...] = ()
-    ) -> Iterator[Chunk]:
-        """Read rows with the columns of the model, those in `also`, and those to `keep`."""
-        return rows.chunks(frozenset(self.names + also), keep)
+    def to_state(self) -> dict[str, Any]:
+        """What a model file holds: everything but what concerns single training rows."""
+        estimator = copy(self.estimator)
+        for name in ABOUT_TRAINING_ROWS:
+            vars(estimator).pop(name, None)
+        return {
+            "columns": json.dumps(self.columns.as_dict()),
+            "summary": json.dumps(self.summary.as_dict()),
+            "trained_on": self.trained_on,
+            "estimator": estimator,
+            "threshold": self.threshold,
+            "left_out_scores": self.left_out_scores,
+            "left_out_codes": self.left_out_codes,
+        }
 
-    def score(self, chunk: Chunk) -> np.ndarray:
-        """Score a chunk; a cell of the wrong type, or a row without a finite score, is an error
-        that names its place in the file.
-        """
-        try:
-            X = self.prepare(chunk.frame)
-        except CellError as error:
-            raise chunk.fault_at(error.row, error.reason, error.remedy) from None
-        except DataError:
-            raise
-        except ValueError as error:
-            reader = chunk.reader
-            raise fault(reader.path, str(error), "Give rows as the model was fitted to") from None
-        try:
-            if not isinstance(X, Columns):
-                _refuse_undefined(X.data[None] if is_sparse_matrix(X) else X)
-            scores = self.scores_of(X)
-            _refuse_undefined(scores)
-            return scores
-        except UndefinedError as error:
-            row = error.row or 0
-            reason = f"no score can be computed{_name_largest(chunk, row)}"
-            remedy = "Correct the cell, or leave it empty"
-            raise chunk.fault_at(row, reason, remedy) from None
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> TableModel:
+        """The model that `to_state` described."""
+        columns = Columns.from_dict(json.loads(state.pop("columns")))
+        summary = Summary.from_dict(json.loads(state.pop("summary")))
+        return cls(columns=columns, summary=summary, **state)
+
+    # ---- use ----
+
+    def scores(self, frame: pd.DataFrame, source: str = "the table") -> np.ndarray:
+        """The scores of rows: above 0 is the positive class; one column per class for more."""
+        return self._read_and_score(frame, source)[0]
+
+    def _read_and_score(
+        self, frame: pd.DataFrame, source: str, first_row: int = 0
+    ) -> tuple[np.ndarray, list[str]]:
+        values, remarks = fitting.read_values(self.columns, frame, source, first_row)
+        return self._score(values), remarks
+
+    def _score(self, values: pd.DataFrame) -> np.ndarray:
+        if not len(values):
+            n_classes = len(self.summary.classes)
+            return np.empty(0) if n_classes == 2 else np.empty((0, n_classes))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return np.asarray(self.estimator.decision_function(values)) - self.threshold
+
+    def probabilities(self, frame: pd.DataFrame, source: str = "the table") -> np.ndarray:
+        """How probable each row is positive, for two classes: to plan with, no promise."""
+        values, _ = fitting.read_values(self.columns, frame, source)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if hasattr(self.estimator, "predict_proba"):
+                return np.asarray(self.estimator.predict_proba(values))[:, 1]
+            known = LogisticRegression().fit(self.left_out_scores[:, None], self.left_out_codes)
+            return np.asarray(known.predict_proba(self._score(values)[:, None]))[:, 1]
+
+    def predict(self, frame: pd.DataFrame, source: str = "the table") -> pd.DataFrame:
+        """`predicted` and `score` of each row."""
+        return self._predicted(self.scores(frame, source), frame)
+
+    def _predicted(self, scores: np.ndarray, frame: pd.DataFrame) -> pd.DataFrame:
+        best = scores if scores.ndim == 1 else scores.max(axis=1)
+        names = np.array(self.summary.classes, dtype=object)[_codes(scores)]
+        columns = {PREDICTED: names, SCORE: np.round(best, 6)}
+        return pd.DataFrame(columns, index=frame.index)
+
+    def predict_file(
+        self,
+        path: str | Path,
+        out: str | Path,
+        keep: Sequence[str] = (),
+        *,
+        force: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> dict[str, Any]:
+        """Predict a file of any length, some rows at a time; return counts and remarks."""
+        counts: dict[str, int] = dict.fromkeys(self.summary.classes, 0)
+        remarks: list[str] = []
+        n_rows = 0
+        with output_file(out, force=force) as file:
+            for part in chunks(path, ROWS_TO_PREDICT):
+                require_columns(part, keep, path)
+                kept = part[list(keep)] if keep else part
+                clash = [name for name in (PREDICTED, SCORE) if name in kept]
+                if clash:
+                    raise DataError(
+                        f"{path}: has a column {clash[0]!r} already. Name the columns to keep"
+                        " (--keep)."
+                    )
+                scores, told = self._read_and_score(part, str(path), n_rows)
+                predicted = self._predicted(scores, part)
+                whole = pd.concat([kept, predicted], axis=1)
+                whole.to_csv(file, index=False, header=n_rows == 0, lineterminator="\n")
+                for name, count in predicted[PREDICTED].value_counts().items():
+                    counts[str(name)] += int(count)
+                remarks += [f"{path}: from row {n_rows + 1:,} on: {remark}" for remark in told]
+                n_rows += len(part)
+                if progress:
+                    progress(len(part))
+        return {"rows": n_rows, "predicted": counts, "remarks": remarks}
+
+    def evaluate(self, frame: pd.DataFrame, source: str = "the table") -> dict[str, Any]:
+        """Compare with labeled rows; rows of the fit are left out, because they prove nothing."""
+        target = self.summary.target
+        require_columns(frame, [target, *self.columns.names], source)
+        words = pd.Series(as_written(frame[target]), dtype=object).str.strip().to_numpy()
+        has_label = ~has_no_label(frame[target], self.summary.unlabeled).to_numpy()
+        strange = sorted(set(words[has_label]) - set(self.summary.classes))
+        if strange:
+            some = ", ".join(map(repr, strange[:MOST_STRANGE_LABELS]))
+            known = ", ".join(self.summary.classes)
+            raise DataError(f"{source}: {some} in {target!r}: the classes are {known}.")
+        seen = set(self.trained_on)
+        is_new = [name.split("-")[0] not in seen for name in row_ids(frame[self.columns.names])]
+        use = has_label & np.array(is_new, dtype=bool)
+        if not use.any():
+            raise DataError(f"{source}: no row has a label that the fit did not use.")
+        scores = self.scores(frame[use], source)
+        truth = np.array([self.summary.classes.index(word) for word in words[use]])
+        hits = int((_codes(scores) == truth).sum())
+        right = {"right": Interval.of_share(hits, len(truth))}
+        return {
+            "rows": int(use.sum()),
+            "used in the fit": int((has_label & ~use).sum()),
+            "without a label": int((~has_label).sum()),
+            "figures": right | fitting.figures_of(scores, truth),
+        }
 
 
-def _refuse_undefined(values: np.ndarray) -> None:
-    is_finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
-    if not is_finite.all():
-        raise UndefinedError("", int(np.argmin(is_finite)))
-
-
-def _name_largest(chunk: Chunk, row: int) -> str:
-    """In words, which number of a row is the largest."""
-    numbers = {
-        name: cell
-        for name, cell in chunk.frame.iloc[row].items()
-        if isinstance(cell, float) and cell == cell
-    }
-    if not numbers:
-        return ""
-    name = max(numbers, key=lambda name: abs(numbers[name]))
-    return f", because column {str(name)!r} holds {numbers[name]:g}"
-
-
-def is_unlabeled(model: Model, chunk: Chunk, mark: str | None) -> np.ndarray:
-    """Return a mask of the rows of a chunk without a label; `mark` stands for none."""
-    if model.target not in chunk.frame:
-        return np.ones(len(chunk), dtype=bool)
-    return read_codes(model, chunk, mark) < 0
-
-
-def read_codes(
-    model: Model, chunk: Chunk, unlabeled: str | None, others: Counter[str] | None = None
-) -> np.ndarray:
-    """Return the class of each row of a chunk as an index, -1 for unlabeled rows; an unknown label
-    is an error.
-
-    A model of positives only knows no name of negatives: any label but the positive one is theirs,
-    and is counted in `others`. One that may as well mark rows without a label is an error unless
-    `unlabeled` is given.
-    """
-    texts = unmark(label_texts(chunk.frame[model.target]), unlabeled)
-    codes = model.classes.codes_of(texts)
-    strange = np.flatnonzero(codes == -2).tolist()
-    unknown = strange
-    hint = ""
-    if model.has_positives_only:
-        unknown = [place for place in strange if unlabeled is None and seems_empty(texts[place])]
-        hint = f", or to '' if such rows are {model.classes.names[0]!r}"
-    if unknown:
-        label = texts[unknown[0]]
-        reason = f"the label {label!r} is not a class of the model"
-        remedy = (
-            f"{suggest(label, model.classes.names)}. Set `unlabeled` to {label!r} if it marks"
-            f" unlabeled rows{hint}"
-        )
-        raise chunk.fault_at(unknown[0], reason, remedy)
-    if others is not None:
-        others.update(texts[place] for place in strange)
-    return np.where(codes == -2, 0, codes)
+def _codes(scores: np.ndarray) -> np.ndarray:
+    return (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
