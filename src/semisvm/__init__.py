@@ -9,64 +9,54 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from semisvm.campaign import Campaign as Campaign
-    from semisvm.campaign import Monitor as Monitor
-    from semisvm.campaign import ThresholdClassifier as ThresholdClassifier
-    from semisvm.columns.encoder import TableEncoder as TableEncoder
-    from semisvm.errors import FairSampleWarning as FairSampleWarning
-    from semisvm.estimators import all_estimators as all_estimators
-    from semisvm.estimators.auto import AutoSVC as AutoSVC
-    from semisvm.estimators.auto import UnlabeledKernel as UnlabeledKernel
-    from semisvm.estimators.cluster import ClusterSVC as ClusterSVC
-    from semisvm.estimators.label_mean import LabelMeanSVC as LabelMeanSVC
-    from semisvm.estimators.laplacian import LaplacianSVC as LaplacianSVC
-    from semisvm.estimators.mixture import MixtureClassifier as MixtureClassifier
-    from semisvm.estimators.positive_unlabeled import PositiveUnlabeledSVC as PositiveUnlabeledSVC
-    from semisvm.estimators.preference import PreferenceClassifier as PreferenceClassifier
-    from semisvm.estimators.preference import PreferenceSVC as PreferenceSVC
-    from semisvm.estimators.progressive import ProgressiveSVC as ProgressiveSVC
-    from semisvm.estimators.self_training import SelfTrainingSVC as SelfTrainingSVC
-    from semisvm.estimators.supervised import SupervisedSVC as SupervisedSVC
-    from semisvm.estimators.svc_cv import SVCCV as SVCCV
-    from semisvm.estimators.transductive import TransductiveSVC as TransductiveSVC
+    from semisvm.auto import AutoSVC as AutoSVC
+    from semisvm.auto import UnlabeledKernel as UnlabeledKernel
+    from semisvm.evidence import Audit as Audit
+    from semisvm.evidence import Campaign as Campaign
+    from semisvm.evidence import Monitor as Monitor
+    from semisvm.model_files import load as load
+    from semisvm.model_files import save as save
     from semisvm.model_selection import (
         SemiSupervisedCalibratedClassifierCV as SemiSupervisedCalibratedClassifierCV,
     )
-    from semisvm.model_selection import SemiSupervisedGroupKFold as SemiSupervisedGroupKFold
-    from semisvm.model_selection import SemiSupervisedKFold as SemiSupervisedKFold
-    from semisvm.model_selection import SemiSupervisedShuffleSplit as SemiSupervisedShuffleSplit
+    from semisvm.model_selection import SemiSupervisedSplit as SemiSupervisedSplit
     from semisvm.model_selection import check_fair_sample as check_fair_sample
-    from semisvm.model_selection import hide as hide
-    from semisvm.model_selection import split as split
-    from semisvm.report import write_report as write_report
-    from semisvm.tables import load as load
-    from semisvm.tables import save as save
-    from semisvm.tables.compare import compare as compare
+    from semisvm.model_selection import compare as compare
+    from semisvm.model_selection import make_labeled_scorer as make_labeled_scorer
+    from semisvm.svm.cluster import ClusterSVC as ClusterSVC
+    from semisvm.svm.label_mean import LabelMeanSVC as LabelMeanSVC
+    from semisvm.svm.laplacian import LaplacianSVC as LaplacianSVC
+    from semisvm.svm.mixture import MixtureClassifier as MixtureClassifier
+    from semisvm.svm.progressive import ProgressiveSVC as ProgressiveSVC
+    from semisvm.svm.psvm import PaperPreferenceSVC as PaperPreferenceSVC
+    from semisvm.svm.self_training import SelfTrainingSVC as SelfTrainingSVC
+    from semisvm.svm.supervised import SupervisedSVC as SupervisedSVC
+    from semisvm.svm.transductive import TransductiveSVC as TransductiveSVC
+    from semisvm.svm.tuned import SVCCV as SVCCV
+    from semisvm.threshold import PositiveUnlabeledSVC as PositiveUnlabeledSVC
+    from semisvm.threshold import PreferenceClassifier as PreferenceClassifier
+    from semisvm.threshold import PreferenceSVC as PreferenceSVC
+    from semisvm.threshold import certify as certify
 
-__version__ = "0.3.0"
+__version__ = "1.0.0"
 
 _NAMES = {
-    "campaign": "Campaign Monitor ThresholdClassifier",
-    "columns.encoder": "TableEncoder",
-    "errors": "FairSampleWarning",
-    "estimators": "all_estimators",
-    "estimators.auto": "AutoSVC UnlabeledKernel",
-    "estimators.cluster": "ClusterSVC",
-    "estimators.label_mean": "LabelMeanSVC",
-    "estimators.laplacian": "LaplacianSVC",
-    "estimators.mixture": "MixtureClassifier",
-    "estimators.positive_unlabeled": "PositiveUnlabeledSVC",
-    "estimators.preference": "PreferenceClassifier PreferenceSVC",
-    "estimators.progressive": "ProgressiveSVC",
-    "estimators.self_training": "SelfTrainingSVC",
-    "estimators.supervised": "SupervisedSVC",
-    "estimators.svc_cv": "SVCCV",
-    "estimators.transductive": "TransductiveSVC",
-    "model_selection": "SemiSupervisedCalibratedClassifierCV SemiSupervisedGroupKFold"
-    " SemiSupervisedKFold SemiSupervisedShuffleSplit check_fair_sample hide split",
-    "report": "write_report",
-    "tables": "load save",
-    "tables.compare": "compare",
+    "auto": "AutoSVC UnlabeledKernel",
+    "evidence": "Audit Campaign Monitor",
+    "model_files": "load save",
+    "model_selection": "SemiSupervisedCalibratedClassifierCV SemiSupervisedSplit"
+    " check_fair_sample compare make_labeled_scorer",
+    "svm.cluster": "ClusterSVC",
+    "svm.label_mean": "LabelMeanSVC",
+    "svm.laplacian": "LaplacianSVC",
+    "svm.mixture": "MixtureClassifier",
+    "svm.progressive": "ProgressiveSVC",
+    "svm.psvm": "PaperPreferenceSVC",
+    "svm.self_training": "SelfTrainingSVC",
+    "svm.supervised": "SupervisedSVC",
+    "svm.transductive": "TransductiveSVC",
+    "svm.tuned": "SVCCV",
+    "threshold": "PositiveUnlabeledSVC PreferenceClassifier PreferenceSVC certify",
 }
 HOMES = {name: f"semisvm.{home}" for home, names in _NAMES.items() for name in names.split()}
 
