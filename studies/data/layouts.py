@@ -26,11 +26,23 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from semisvm.model_selection import Split
-
 N_RESIDUES = 21
 MNIST_PIXELS = 780  # the last four are zero in every image, and are not in the LIBSVM file
 ROWS_HASHED_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Row numbers of the labeled, the unlabeled and the test rows."""
+
+    labeled: NDArray[np.intp]
+    unlabeled: NDArray[np.intp]
+    test: NDArray[np.intp]
+
+    @property
+    def train(self) -> NDArray[np.intp]:
+        """All rows but the test rows, in order."""
+        return np.union1d(self.labeled, self.unlabeled)
 
 
 @dataclass(frozen=True)

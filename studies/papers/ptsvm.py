@@ -1,9 +1,7 @@
 """PTSVM (Chen, Wang, Dong 2003): Tables 1 and 2, and runs of our notes without randomness.
 
 The paper's ten labeled documents are not known, so Table 2 is run over random draws of five
-documents per class and judged by the range of the results. "As printed" labels only one side when
-the other has no candidate; "always a pair" then labels one extreme of this side positive and the
-other negative, which fits the small rows of the table.
+documents per class and judged by the range of the results.
 """
 
 from __future__ import annotations
@@ -11,48 +9,62 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from studies.papers.published import ptsvm as published
-from studies.papers.tasks import Line, Paper, Reference, Table, Task
+from studies.papers.lines import Line, Paper, Reference, Table, Task, read_table
 
-N_TEST = 600
+# method | seconds | errors on the 20 unlabeled rows | test errors of 100
+TABLE_1 = """
+TSVM  | 0.67 | 4 | 15
+PTSVM | 0.17 | 0 |  0
+"""
+# unlabeled positive, negative, method | seconds | support vectors | test errors of 600 | precision
+# | recall (%); one draw, one run
+TABLE_2 = """
+   0    0 TSVM  |   0.01 |  10 | 165 | 64.64 | 99.33
+   0    0 PTSVM |   0.01 |  10 | 165 | 64.64 | 99.33
+  10   10 TSVM  |   0.77 |  30 | 125 | 71.19 | 98.00
+  10   10 PTSVM |   0.30 |  30 |  91 | 77.43 | 98.33
+  20   10 TSVM  |   0.82 |  39 |  91 | 90.98 | 77.33
+  20   10 PTSVM |   0.35 |  39 |  79 | 89.35 | 83.00
+ 100  100 TSVM  |   5.17 | 181 |  43 | 89.78 | 96.67
+ 100  100 PTSVM |   3.62 | 184 |  46 | 87.57 | 98.67
+  50  100 TSVM  |   4.19 | 146 | 109 | 73.46 | 99.67
+  50  100 PTSVM |   2.40 | 140 |  93 | 76.61 | 99.33
+1000  500 TSVM  |  58.87 | 768 |  54 | 97.67 | 84.00
+1000  500 PTSVM | 167.60 | 805 |  41 | 97.44 | 88.67
+ 500 1000 TSVM  | 110.72 | 697 |  87 | 77.66 | 99.67
+ 500 1000 PTSVM | 175.48 | 770 |  80 | 80.22 | 97.33
+1000 1000 TSVM  |  69.96 | 826 |  19 | 95.47 | 98.33
+1000 1000 PTSVM | 303.05 | 894 |  36 | 90.74 | 98.00
+"""
+# What our notes expect: unlabeled + and -, method | kind, errors, tolerance; documents in file order
+DETERMINISTIC = """
+  0   0 SVM   | tolerance  94  1
+ 10  10 TSVM  | tolerance 150 10
+ 20  10 TSVM  | tolerance 108 10
+100 100 TSVM  | tolerance  78 10
+ 50 100 TSVM  | tolerance  87 10
+995 500 TSVM  | tolerance  58  4
+500 995 TSVM  | tolerance  66  4
+995 995 TSVM  | tolerance  18  4
+ 10  10 PTSVM | tolerance 252 10
+ 20  10 PTSVM | tolerance  91 10
+100 100 PTSVM | tolerance  60 10
+ 50 100 PTSVM | tolerance 135 10
+995 500 PTSVM | tolerance  40 10
+995 995 PTSVM | tolerance  21  8
+500 995 PTSVM | above     150  0
+"""
+EXAMPLE = (("TSVM", "tolerance", 24, 4), ("PTSVM", "above", 150, 0))  # the test's own documents
+RANDOM_MEDIANS = ((1000, 500, 42, 6), (1000, 1000, 21, 6))
+
+METHODS = {"SVM": "supervised", "TSVM": "transductive", "PTSVM": "progressive"}
 LINEAR: dict[str, Any] = {"kernel": "linear", "C": 1.0}
-PAIR = LINEAR | {"one_sided": "pair"}
-COSTS = (1.0, 10.0, 100.0)
+N_TEST = 600
 SMALL = 200  # unlabeled documents that the quick run can afford
 PICKED = "our own point set, chosen for this illustration: the paper's was never published"
 SINGLE_DRAW = "the paper reports one draw of labeled documents; ours is a range over many"
 COLLAPSE = "in rounds with candidates on one side only, one class absorbs the other in many draws"
-
-# unlabeled + and -, method, parameters, kind of expectation, value, tolerance; documents in file
-# order
-DETERMINISTIC: tuple[tuple[int, int, str, dict[str, Any], str, float, float | None], ...] = (
-    (0, 0, "supervised", LINEAR, "tolerance", 94, 1),
-    (10, 10, "transductive", LINEAR, "tolerance", 150, 10),
-    (20, 10, "transductive", LINEAR, "tolerance", 108, 10),
-    (100, 100, "transductive", LINEAR, "tolerance", 78, 10),
-    (50, 100, "transductive", LINEAR, "tolerance", 87, 10),
-    (995, 500, "transductive", LINEAR, "tolerance", 58, 4),
-    (500, 995, "transductive", LINEAR, "tolerance", 66, 4),
-    (995, 995, "transductive", LINEAR, "tolerance", 18, 4),
-    (10, 10, "progressive", LINEAR, "tolerance", 252, 10),
-    (20, 10, "progressive", LINEAR, "tolerance", 91, 10),
-    (100, 100, "progressive", LINEAR, "tolerance", 60, 10),
-    (50, 100, "progressive", LINEAR, "tolerance", 135, 10),
-    (995, 500, "progressive", LINEAR, "tolerance", 40, 10),
-    (995, 995, "progressive", LINEAR, "tolerance", 21, 8),
-    (500, 995, "progressive", LINEAR, "above", 150, None),
-    (20, 10, "progressive", PAIR, "tolerance", 91, 10),
-    (100, 100, "progressive", PAIR, "tolerance", 64, 10),
-    (995, 995, "progressive", PAIR, "tolerance", 19, 8),
-)
-# the 600 test documents as unlabeled ones: SVMlight's own example
-EXAMPLE: tuple[tuple[str, dict[str, Any], str, float, float | None], ...] = (
-    ("transductive", LINEAR, "tolerance", 24, 4),
-    ("transductive", LINEAR | {"algorithm": "anneal"}, "tolerance", 21, 4),
-    ("progressive", LINEAR, "above", 150, None),
-    ("progressive", PAIR, "tolerance", 25, 8),
-)
-RANDOM_MEDIANS = ((1000, 500, 42, 6), (1000, 1000, 21, 6))
+AS_PRINTED = "as printed"
 
 
 def paper() -> Paper:
@@ -61,209 +73,130 @@ def paper() -> Paper:
         "ptsvm",
         "Chen, Wang, Dong (2003), Learning with progressive transductive support vector machine, "
         "Journal of Software 14(3), in Chinese",
-        (table_1(), table_2(), deterministic()),
+        (
+            Table("table-1", "Tutorial: 20 unlabeled and 100 test points", tuple(_tutorial())),
+            Table("table-2", "Reuters, over random draws", (*_reuters(), *_claims()), 20, 10),
+            Table("deterministic", "Reuters without randomness (ours)", tuple(_expected()), 20, 1),
+        ),
         holds=(
-            (
-                "With a wrong share of positives, TSVM makes errors: on the Tutorial set the four"
-                " rows that this share forces it to get wrong. PTSVM, which takes no share, labels"
-                " them correctly."
-            ),
+            "With a wrong fraction of positives, TSVM makes errors: on the Tutorial set the four"
+            " rows that this fraction forces it to get wrong. PTSVM, which takes no fraction,"
+            " labels them correctly.",
             "On 1000 + 500 unlabeled documents PTSVM makes fewer errors than TSVM in most draws.",
-            (
-                "The weaknesses that the paper lists itself: retraining is slow, early mistakes"
-                " spread."
-            ),
+            "The weaknesses that the paper lists itself: training again and again is slow, and"
+            " early mistakes spread.",
         ),
         fails=(
-            (
-                "PTSVM is unstable: at least 150 errors of 600 in 25 to 80% of random draws, in six"
-                " of seven rows. Compared with the rule as printed, TSVM has the lower median in"
-                " six of seven rows."
-            ),
-            (
-                "The printed rule does not give the published errors on the small rows (10/10,"
-                " 20/10, 50/100). Labeling a pair even when all candidates are on one side does,"
-                " but then 1000/500 differs."
-            ),
+            "PTSVM is unstable: at least 150 errors of 600 in 25 to 80% of random draws, in six of"
+            " seven rows of Table 2. TSVM has the lower median in six of seven rows.",
+            "The printed rule does not give the published errors on the small rows (10/10, 20/10,"
+            " 50/100). Labeling a pair even when all candidates are on one side did, but then"
+            " 1000/500 differed.",
             "Labels are practically never reset when both kinds of rows have the same cost.",
         ),
         silent=(
-            (
-                "Which ten documents were labeled (not those of SVMlight's example: these give 94"
-                " errors, not 165), which were unlabeled, C and the cost of unlabeled rows (equal"
-                " costs between 1 and 10 fit)."
-            ),
-            (
-                "What happens in the experiments, as opposed to the text, when one side has no"
-                " candidate."
-            ),
-            (
-                "The points of the Tutorial set. Ours was chosen from 3000 seeds to show the"
-                " effect, and is no evidence; on average over such sets PTSVM is no better than the"
-                " plain inductive SVM."
-            ),
+            "Which ten documents were labeled, which were unlabeled, C and the cost of unlabeled"
+            " rows.",
+            "What happens in the experiments when one side has no candidate.",
+            "The points of the Tutorial set. Ours was chosen from 3000 seeds to show the effect,"
+            " and is no evidence.",
         ),
     )
 
 
-def table_1() -> Table:
-    """Return Table 1 on a point set of ours; TSVM's test errors may differ by two, everything
-    else is exact.
-    """
-    lines = []
-    for row in published.tutorial():
-        method = {"TSVM": "transductive", "PTSVM": "progressive"}[row.method]
-        for C in COSTS:
-            task = Task("tutorial", method, {}, {"kernel": "linear", "C": C}, seeded=False)
-            exact = Reference(row.unlabeled_errors, 0, "tolerance", "Table 1")
-            test = Reference(row.errors, 2 if row.method == "TSVM" else 0, "tolerance", "Table 1")
-            spent = Reference(row.seconds, kind="shown", source="Table 1")
-            for measure, reference in (
-                ("unlabeled_errors", exact),
-                ("errors", test),
-                ("seconds", spent),
-            ):
-                judged = reference.kind != "shown"
-                setting = f"Tutorial, C={C:g}"
-                line = Line(
-                    "table-1",
-                    setting,
-                    row.method,
-                    measure,
-                    task,
-                    reference,
-                    note=PICKED,
-                    quick=judged,
-                )
-                lines.append(line)
-    return Table(
-        "table-1", "Tutorial: 20 unlabeled and 100 test points in two dimensions", tuple(lines)
-    )
+def _tutorial() -> Iterator[Line]:
+    for method, seconds, unlabeled_errors, errors in read_table(TABLE_1):
+        references = {
+            "unlabeled_errors": Reference(float(unlabeled_errors), 0, "tolerance"),
+            "errors": Reference(float(errors), 2 if method == "TSVM" else 0, "tolerance"),
+            "seconds": Reference(float(seconds), kind="shown"),
+        }
+        for C in (1.0, 10.0, 100.0):
+            linear = {"kernel": "linear", "C": C}
+            task = Task("tutorial", METHODS[method], {}, linear, seeded=False)
+            for measure, theirs in references.items():
+                more: dict[str, Any] = {"note": PICKED, "quick": theirs.kind != "shown"}
+                yield Line("table-1", f"Tutorial, C={C:g}", method, measure, task, theirs, **more)
 
 
-def table_2() -> Table:
-    """Return Table 2 over random draws."""
-    lines = [line for row in published.reuters() for line in _reuters_lines(row)]
-    lines += _claims()
-    return Table(
-        "table-2", "Reuters: errors on 600 test documents, over random draws", tuple(lines), 20, 10
-    )
-
-
-def _reuters_lines(row: published.Reuters) -> Iterator[Line]:
-    setting = f"{row.positive}/{row.negative} unlabeled"
-    how = {"draw": "random", "positive": row.positive, "negative": row.negative}
-    ways = {
-        "TSVM": [("transductive", LINEAR, "")],
-        "PTSVM": [("progressive", LINEAR, "as printed"), ("progressive", PAIR, "always a pair")],
-    }
-    for method, params, mark in ways[row.method]:
-        task = Task("reuters", method, how, params)
-        small = row.positive + row.negative <= SMALL
-        note = COLLAPSE if mark else SINGLE_DRAW
-        steady = _is_steady(method, row.positive + row.negative)
-        for measure, reference in _references(row):
-            quick = small and measure == "errors"
-            more: dict[str, Any] = {"quick": quick, "steady": steady}
+def _reuters() -> Iterator[Line]:
+    for row in read_table(TABLE_2):
+        positive, negative, method = int(row[0]), int(row[1]), row[2]
+        seconds, support, errors, precision, recall = map(float, row[3:])
+        task = _random(positive, negative, METHODS[method])
+        is_printed = method == "PTSVM"
+        references = {
+            "errors": Reference(errors, kind="draw", scale=N_TEST),
+            "precision": Reference(precision / 100, kind="draw"),
+            "recall": Reference(recall / 100, kind="draw"),
+            "support": Reference(support, kind="shown"),
+            "seconds": Reference(seconds, kind="shown"),
+            "collapsed": None,
+        }
+        for measure, theirs in references.items():
             yield Line(
                 "table-2",
-                setting,
-                row.method,
+                f"{positive}/{negative} unlabeled",
+                method,
                 measure,
                 task,
-                reference,
-                mark=mark,
-                note=note,
-                **more,
+                theirs,
+                mark=AS_PRINTED if is_printed else "",
+                note=COLLAPSE if is_printed else SINGLE_DRAW,
+                quick=positive + negative <= SMALL and measure == "errors",
+                # It labels one extreme pair per round: rounding that swaps two rows changes it.
+                steady=not is_printed or positive + negative == 0,
             )
-        yield Line("table-2", setting, row.method, "collapsed", task, mark=mark)
 
 
-def _is_steady(method: str, n_unlabeled: int) -> bool:
-    """Return false for PTSVM: it labels one extreme pair per round, so rounding that swaps two
-    rows changes it.
-    """
-    return method != "progressive" or n_unlabeled == 0
-
-
-def _references(row: published.Reuters) -> tuple[tuple[str, Reference], ...]:
-    return (
-        ("errors", Reference(row.errors, kind="draw", source="Table 2", scale=N_TEST)),
-        ("precision", Reference(row.precision, kind="draw", source="Table 2")),
-        ("recall", Reference(row.recall, kind="draw", source="Table 2")),
-        ("support", Reference(row.support, kind="shown", source="Table 2")),
-        ("seconds", Reference(row.seconds, kind="shown", source="Table 2, hardware of 2001")),
-    )
-
-
-def _claims() -> list[Line]:
-    """Return the claim that PTSVM makes fewer errors than TSVM if the unlabeled classes are of
-    unequal size.
-    """
-    claim = Reference(0.0, kind="above", source="section 4.2")
-    lines = []
+def _claims() -> Iterator[Line]:
+    """PTSVM makes fewer errors than TSVM if the unlabeled classes are of unequal size."""
+    claim = Reference(0.0, kind="above")
     for positive, negative in ((20, 10), (50, 100), (1000, 500), (500, 1000)):
-        how = {"draw": "random", "positive": positive, "negative": negative}
-        tasks = [Task("reuters", method, how, LINEAR) for method in ("transductive", "progressive")]
-        setting = f"{positive}/{negative} unlabeled"
-        label = "TSVM minus PTSVM as printed"
-        line = Line(
-            "table-2", setting, label, "errors", tasks[0], claim, against=tasks[1], note=COLLAPSE
+        yield Line(
+            "table-2",
+            f"{positive}/{negative} unlabeled",
+            "TSVM minus PTSVM as printed",
+            "errors",
+            _random(positive, negative, "transductive"),
+            claim,
+            against=_random(positive, negative, "progressive"),
+            note=COLLAPSE,
         )
-        lines.append(line)
-    return lines
 
 
-def deterministic() -> Table:
-    """Return the runs on SVMlight's ten labeled documents, and the medians that our notes expect
-    of random draws.
-    """
-    lines = []
-    for positive, negative, method, params, kind, value, tolerance in DETERMINISTIC:
-        how = {"draw": "file", "positive": positive, "negative": negative}
+def _expected() -> Iterator[Line]:
+    for positive, negative, method, kind, errors, tolerance in read_table(DETERMINISTIC):
+        how = {"draw": "file", "positive": int(positive), "negative": int(negative)}
         setting = f"{positive}/{negative} unlabeled, file order"
-        quick = positive + negative <= SMALL
-        lines.append(_expected(setting, how, method, params, kind, value, tolerance, quick))
-    for method, params, kind, value, tolerance in EXAMPLE:
+        quick = how["positive"] + how["negative"] <= SMALL
+        yield _sure(setting, how, method, kind, float(errors), float(tolerance), quick)
+    for method, kind, errors, tolerance in EXAMPLE:
         setting = "SVMlight's example, 600 unlabeled"
-        lines.append(
-            _expected(setting, {"draw": "example"}, method, params, kind, value, tolerance, True)
-        )
-    for positive, negative, value, tolerance in RANDOM_MEDIANS:
-        how = {"draw": "random", "positive": positive, "negative": negative}
-        task = Task("reuters", "progressive", how, LINEAR)
-        reference = Reference(value, tolerance, "median", "our notes", N_TEST)
+        yield _sure(setting, {"draw": "example"}, method, kind, errors, tolerance, True)
+    for positive, negative, errors, tolerance in RANDOM_MEDIANS:
+        task = _random(positive, negative, "progressive")
+        theirs = Reference(errors, tolerance, "median", N_TEST)
         setting = f"{positive}/{negative} unlabeled, random draws"
-        lines.append(Line("deterministic", setting, "PTSVM", "errors", task, reference))
-    title = "Reuters without randomness, and medians over draws (ours, not the paper's)"
-    return Table("deterministic", title, tuple(lines), 20, 1)
+        yield Line("deterministic", setting, "PTSVM", "errors", task, theirs)
 
 
-def _expected(
+def _sure(
     setting: str,
     how: dict[str, Any],
     method: str,
-    params: dict[str, Any],
     kind: Any,
-    value: float,
-    tolerance: float | None,
+    errors: float,
+    tolerance: float,
     quick: bool,
 ) -> Line:
-    label = {"supervised": "SVM", "transductive": "TSVM", "progressive": "PTSVM"}[method]
-    mark = "always a pair" if "one_sided" in params else params.get("algorithm", "")
+    task = Task("reuters", METHODS[method], how, LINEAR, seeded=False)
+    theirs = Reference(errors, tolerance, kind, N_TEST)
     note = "expected to collapse: more than 150 errors" if kind == "above" else ""
-    task = Task("reuters", method, how, params, seeded=False)
-    reference = Reference(value, tolerance, kind, "our notes", N_TEST)
-    steady = _is_steady(method, SMALL)
-    return Line(
-        "deterministic",
-        setting,
-        label,
-        "errors",
-        task,
-        reference,
-        mark=mark,
-        note=note,
-        quick=quick,
-        steady=steady,
-    )
+    more: dict[str, Any] = {"note": note, "quick": quick, "steady": method != "PTSVM"}
+    return Line("deterministic", setting, method, "errors", task, theirs, **more)
+
+
+def _random(positive: int, negative: int, method: str) -> Task:
+    how = {"draw": "random", "positive": positive, "negative": negative}
+    return Task("reuters", method, how, LINEAR)

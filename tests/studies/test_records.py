@@ -1,114 +1,100 @@
-"""The journal of records: whole lines, whatever happens to the process that writes them."""
+"""Journals that survive a killed run, records, pages, and processes that are measured."""
 
 import json
+import time
 
+import numpy as np
 import pytest
 
-from studies.harness.records import (
+from studies import pages
+from studies.records import (
     Journal,
-    RecordsInUseError,
-    read_records,
-    record_key,
-    task_key,
+    describe_run,
+    markdown_table,
+    read_cells,
+    read_journal,
+    read_measured,
+    read_summaries,
+    summarize,
+    write_record,
+    write_summaries,
 )
-from studies.papers.run import left_to_run
-from studies.papers.tasks import Cell, Line, Table, Task, cells_of
-
-SESSION = {"machine": {"cores": 2}, "versions": {"python": "3"}, "commit": None, "source": "abc"}
-TASK = Task("iris", "supervised", {"hidden": 0.9}, {"C": 0.1234567890123})
+from studies.running import call_fresh, measured, run_study
 
 
-def done(seed, **more):
-    return Cell(TASK, seed).as_dict() | {"outcome": "done", "measures": {"accuracy": 0.5}} | more
+def test_a_journal_goes_on_after_a_line_that_was_not_finished(tmp_path):
+    path = tmp_path / "out" / "cells.jsonl"
+    with Journal(path) as journal:
+        journal.append({"cell": 1})
+    with path.open("a") as file:
+        file.write('{"cell": ')  # killed
+    assert read_journal(path) == [{"cell": 1}]
+    with Journal(path) as journal:
+        journal.append({"cell": 2})
+    assert read_journal(path) == [{"cell": 1}, {"cell": 2}]
 
 
-def write(path, *records):
-    with Journal(path, SESSION) as journal:
-        for record in records:
-            journal.append(record)
+def test_a_record_reads_back(tmp_path):
+    path = tmp_path / "record.json"
+    write_record(["today"], [{"set": "a", "error": 1 / 3}, {"set": "b", "n": 2}], path)
+    assert read_measured(path) == ["today"]
+    assert read_cells(path) == [{"set": "a", "error": 0.333333}, {"set": "b", "n": 2}]
+    found = {"one": summarize([1.0, 2.0]), "other": summarize([3.0])}
+    write_summaries(["today"], found, path)
+    assert read_summaries(path) == found
+    assert read_summaries(tmp_path / "none.json") == {}
 
 
-def test_records_come_back_with_what_their_session_shares(tmp_path):
-    path = tmp_path / "r.jsonl"
-    write(path, done(0), done(1))
-    write(path, done(2))
-    records = read_records(path)
-    assert [record["seed"] for record in records] == [0, 1, 2]
-    assert all(
-        record["machine"] == {"cores": 2} and record["source"] == "abc" for record in records
-    )
-    assert len({record["session"] for record in records}) == 2
-    assert len(path.read_text().splitlines()) == 5  # two lines for the sessions
+def test_a_summary_is_what_numpy_says():
+    values = np.random.default_rng(0).normal(size=37)
+    found = summarize(values)
+    assert found.n == 37
+    assert found.mean == pytest.approx(values.mean(), rel=1e-5)
+    assert found.sd == pytest.approx(values.std(ddof=1), rel=1e-5)
+    assert found.high == pytest.approx(np.quantile(values, 0.9), rel=1e-5)
+    assert summarize([2.0]).sd == 0
 
 
-def test_scores_are_rounded_and_parameters_are_not(tmp_path):
-    path = tmp_path / "r.jsonl"
-    write(path, done(0, measures={"accuracy": 1 / 3}))
-    (record,) = read_records(path)
-    assert record["measures"]["accuracy"] == 0.3333333333
-    assert record_key(record) == Cell(TASK, 0).key
-    assert task_key(record["task"]) == TASK.key
+def square(cell):
+    if cell[0] == 3:
+        raise ValueError("three")
+    return {"square": cell[0] ** 2}
 
 
-def test_a_session_without_records_writes_nothing(tmp_path):
-    write(tmp_path / "r.jsonl")
-    assert read_records(tmp_path / "r.jsonl") == []
-    assert read_records(tmp_path / "none.jsonl") == []
+def test_a_study_runs_what_is_missing_and_names_what_fails(tmp_path, capsys):
+    journal = tmp_path / "cells.jsonl"
+    assert run_study(square, [(2,)], journal, workers=1) == [{"square": 4}]
+    found = run_study(square, [(2,), (3,), (4,)], journal, workers=1)
+    assert sorted(one["square"] for one in found) == [4, 16]
+    assert "(3,) failed: ValueError: three" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("cut", [1, 2, 20, 150])
-def test_an_incomplete_last_line_is_ignored_and_removed(tmp_path, cut):
-    path = tmp_path / "r.jsonl"
-    write(path, done(0), done(1))
-    content = path.read_bytes()
-    path.write_bytes(content[:-cut])
-    whole = 2 if cut == 1 else 1  # only the newline is gone
-    assert [record["seed"] for record in read_records(path)] == list(range(whole))
-    write(path, done(7))
-    assert [record["seed"] for record in read_records(path)] == [*range(whole), 7]
-    for line in path.read_text().splitlines():
-        json.loads(line)
+@pytest.mark.nightly
+def test_a_pool_does_as_one_process(tmp_path):
+    cells = [(n,) for n in range(3)]
+    found = run_study(square, cells, tmp_path / "cells.jsonl", workers=2)
+    assert sorted(one["square"] for one in found) == [0, 1, 4]
 
 
-def test_a_broken_line_in_the_middle_is_refused(tmp_path):
-    path = tmp_path / "r.jsonl"
-    write(path, done(0), done(1))
-    lines = path.read_text().splitlines()
-    lines[1] = lines[1][:-5]
-    path.write_text("\n".join(lines) + "\n")
-    with pytest.raises(ValueError, match="line 2, is not a record"):
-        read_records(path)
+def sleep(seconds):
+    took = {}
+    with measured(took, limit_s=1.0):
+        time.sleep(seconds)
+    return took
 
 
-def test_what_is_not_a_number_never_gets_in(tmp_path):
-    path = tmp_path / "r.jsonl"
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        write(path, done(0, measures={"accuracy": float("nan")}))
-    assert read_records(path) == []
+@pytest.mark.posix
+def test_a_fresh_process_is_measured_and_ended_at_its_limit():
+    took = call_fresh("test_records:sleep", 0.05, environment={"PYTHONPATH": "tests/studies:."})
+    assert 0.05 <= took["wall_s"] < 1
+    assert took["peak_mib"] >= took["before_mib"] > 0
+    answer = call_fresh("test_records:sleep", 5, environment={"PYTHONPATH": "tests/studies:."})
+    assert answer == {"why": "over its time limit"}
 
 
-def test_two_runs_do_not_write_to_one_file(tmp_path):
-    pytest.importorskip("fcntl")
-    with (
-        Journal(tmp_path / "r.jsonl", SESSION),
-        pytest.raises(RecordsInUseError, match="Another run"),
-        Journal(tmp_path / "r.jsonl", SESSION),
-    ):
-        pass
-
-
-def test_finished_cells_are_not_left_and_failed_ones_are():
-    cells = [Cell(TASK, seed) for seed in range(3)]
-    records = [done(0), done(1) | {"outcome": "failed", "why": "no memory"}]
-    assert [cell.seed for cell in left_to_run(cells, records)] == [1, 2]
-
-
-def test_equal_tasks_are_one_cell_whatever_the_order_of_their_parameters():
-    same = Task("iris", "supervised", {"hidden": 0.9}, {"kernel": "rbf", "C": 1.0})
-    again = Task("iris", "supervised", {"hidden": 0.9}, {"C": 1.0, "kernel": "rbf"})
-    once = Task("tutorial", "supervised", seeded=False)
-    lines = [Line("t", "s", str(i), "accuracy", task) for i, task in enumerate((same, again, once))]
-    table = Table("t", "", (*lines, Line("t", "s", "none", "accuracy", None)), seeds=3)
-    assert len(cells_of(table)) == 4
-    assert len(cells_of(table, seeds=2)) == 3
-    assert cells_of(table, quick=True) == []
+def test_tables_and_pages_are_made_from_records():
+    assert markdown_table(["a|b"], [["1"]]) == "| a\\|b |\n| --- |\n| 1 |"
+    for page in (pages.papers_page(), pages.accuracy_page(), pages.speed_page()):
+        assert page.startswith("# Results: ")
+        assert page.count("\n| --- |") >= 1
+    assert json.dumps(describe_run())

@@ -1,3 +1,0 @@
-"""AutoSVC beside the usual classifiers with few labels, on tables and texts: `python -m
-studies.few_labels`.
-"""

@@ -1,1 +1,0 @@
-"""PositiveUnlabeledSVC: how often its promises hold, and how it compares."""
