@@ -7,7 +7,7 @@ package carries.
                           x86-64): it needs npm and no root, and brings the libraries that a bare
                           machine lacks
 
-`python tests/browser.py` gets the last one where there is no other. Without any, the tests of the
+`python tests/helpers/browser.py` gets the last one where there is no other. Without any, the tests of the
 page in a browser are skipped with a reason; all else is tested.
 """
 
@@ -20,7 +20,7 @@ import tarfile
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-FOLDER = Path(__file__).resolve().parents[1] / ".venv" / "browser"
+FOLDER = Path(__file__).resolve().parents[2] / ".venv" / "browser"
 PACKAGE = "@sparticuz/chromium@147.0.0"
 NONE = (
     "there is no Chromium: install one, name one by SEMISVM_CHROMIUM, or run make test where there"

@@ -1,9 +1,9 @@
 """The oldest versions of the dependencies that pyproject.toml allows, one per line:
 `make test-oldest` installs them.
 
-python tests/oldest.py                        constraints for pip: numpy==1.26.*, ...
-python tests/oldest.py --check                fail unless exactly these are installed
-python tests/oldest.py scikit-learn==1.7 ...  constraints for these versions, the rest newest
+python tests/helpers/oldest.py                        constraints for pip: numpy==1.26.*, ...
+python tests/helpers/oldest.py --check                fail unless exactly these are installed
+python tests/helpers/oldest.py scikit-learn==1.7 ...  constraints for these versions, the rest newest
 """
 
 import re
@@ -12,7 +12,7 @@ import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
+PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)(?:\[[^]]*\])?[>=]=(?P<version>[0-9.]+)")
 
 

@@ -25,7 +25,7 @@ def start_cluster(n_workers=2, memory_limit="1GB"):
         from multiprocessing import forkserver
 
         fork = {"distributed.worker.multiprocessing-method": "forkserver"}
-        forkserver.set_forkserver_preload(["distributed", "semisvm.tables.fit_folder"])
+        forkserver.set_forkserver_preload(["distributed", "semisvm"])
         forkserver.ensure_running()  # before Dask says what to import
     options = {
         "threads_per_worker": 1,
@@ -40,28 +40,6 @@ def start_cluster(n_workers=2, memory_limit="1GB"):
         distributed.Client(cluster) as client,
     ):
         yield client
-
-
-def load_libraries():
-    """Import what reads and encodes the files of a folder."""
-    import semisvm.tables.fit_folder  # noqa: F401
-
-
-def bytes_of_rows(dask_worker):
-    """Bytes that a worker holds now, without answers that it keeps until the client has them."""
-    return sum(
-        task.nbytes or 0
-        for key, task in list(dask_worker.state.tasks.items())
-        if task.state == "memory" and not str(key).startswith("_map_group")
-    )
-
-
-def sum_of_rows(part):
-    return part.X.sum(axis=0)
-
-
-def spans(part, shift):
-    return part.span.start + shift, part.span.stop + shift
 
 
 def slow_block(block):
