@@ -32,9 +32,18 @@ copybutton_prompt_is_regexp = True
 templates_path = ["templates"]
 autodoc_typehints = "none"  # the docstrings say the types
 autodoc_preserve_defaults = True
+toc_object_entries_show_parents = "hide"  # `fit()`, not `AutoSVC.fit()`, beside its page
 default_role = "py:obj"  # `AutoSVC` in a docstring is a link
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False  # the template lists the methods
+
+
+def enlarge_text(gallery_conf, name):
+    """Make the text in pictures large enough for phones."""
+    import matplotlib
+
+    matplotlib.rcParams["font.size"] = 12
+
 
 os.environ.setdefault("MPLBACKEND", "agg")
 sphinx_gallery_conf = {
@@ -49,6 +58,7 @@ sphinx_gallery_conf = {
     "min_reported_time": 1000,
     "image_srcset": ["2x"],
     "abort_on_example_error": True,
+    "reset_modules": ("matplotlib", enlarge_text),
 }
 
 html_theme = "pydata_sphinx_theme"

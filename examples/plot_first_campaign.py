@@ -18,6 +18,7 @@ X, digit = load_digits(return_X_y=True)
 is_odd = digit % 2
 y = np.where(np.arange(len(X)) % 30 == 0, is_odd, -1)
 model = AutoSVC(random_state=0).fit(X, y)
+pool, answers = X[y == -1], is_odd[y == -1]
 
 # %%
 # Six campaigns
@@ -25,16 +26,16 @@ model = AutoSVC(random_state=0).fit(X, y)
 #
 # They differ in chance alone: in which rows are asked.
 
-figure, (above, below) = plt.subplots(2, 1, figsize=(7.5, 6), sharex=True, layout="constrained")
+figure, (above, below) = plt.subplots(2, 1, figsize=(5.4, 5), sharex=True, layout="constrained")
 for seed in range(6):
-    campaign = Campaign.for_model(model, X, min_precision=0.9, random_state=seed)
+    campaign = Campaign.for_model(model, pool, min_precision=0.9, random_state=seed)
     sizes, precisions, labels = [], [], []
     for rows in campaign.batches(10, budget=150):
-        campaign.tell(rows, is_odd[rows])
+        campaign.tell(rows, answers[rows])
         accepted = campaign.accepted()
         labels.append(campaign.n_labels)
         sizes.append(len(accepted))
-        precisions.append(is_odd[accepted].mean() if len(accepted) else np.nan)
+        precisions.append(answers[accepted].mean() if len(accepted) else np.nan)
     above.plot(labels, sizes, color="#2f6db3", alpha=0.8)
     below.plot(labels, precisions, color="#2f6db3", alpha=0.8)
 below.axhline(0.9, color="#b03a2e", ls=":")

@@ -86,7 +86,8 @@ for column, (make, title) in enumerate(data.items()):
     )
     axes[1, column].minorticks_off()
 axes[1, 0].set_ylabel("errors on unlabeled rows, %")
-axes[1, 1].legend(fontsize=11)
+lines, words = axes[1, 1].get_legend_handles_labels()
+figure.legend(lines, words, loc="outside lower center", ncols=4, fontsize=11)
 plt.show()
 
 # %%

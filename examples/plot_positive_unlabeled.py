@@ -36,7 +36,7 @@ print(model.operating_point_)
 pool = y == -1
 scores = model.decision_function(X)
 bins = np.linspace(scores.min(), scores.max(), 45)
-figure, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
+figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 ax.hist(scores[pool & ~is_three], bins, color="0.75", label="unlabeled, other digits")
 ax.hist(scores[pool & is_three], bins, color="#d9822b", alpha=0.9, label="unlabeled, threes")
 ax.axvline(0, color="black", lw=1.5)

@@ -55,7 +55,7 @@ for seed in range(5):
 # The errors
 # ----------
 
-figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
+figure, ax = plt.subplots(figsize=(5.8, 3.4), layout="constrained")
 for place, found in enumerate(errors.values()):
     ax.plot(found, np.full(5, place), "o", color="0.6", ms=5)
     ax.plot(np.mean(found), place, "D", color="#2f6db3", ms=9)

@@ -39,7 +39,7 @@ print(point)
 
 out_of_fold = model.out_of_fold_scores_[labeled]
 rest = np.setdiff1d(np.arange(len(X)), labeled)
-figure, ax = plt.subplots(figsize=(6.5, 4.2), layout="constrained")
+figure, ax = plt.subplots(figsize=(5.6, 4.2), layout="constrained")
 for scores, rows, label, color in (
     (out_of_fold, labeled, "120 labels, out of fold", "#2f6db3"),
     (model.decision_function(X[rest]), rest, "the other rows (not known in practice)", "0.6"),

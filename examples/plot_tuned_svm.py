@@ -46,7 +46,7 @@ print(f"C = {chosen['C']:.3g}, gamma = {chosen['gamma']:.3g}, found in {seconds:
 # What was measured
 # -----------------
 
-figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+figure, ax = plt.subplots(figsize=(5.6, 4), layout="constrained")
 mesh = ax.pcolormesh(gammas, Cs, model.scores_.mean(axis=2), shading="nearest")
 ax.plot(model.gamma_, model.C_, "x", color="white", markersize=12, markeredgewidth=3)
 ax.set(xscale="log", yscale="log", xlabel="gamma", ylabel="C")

@@ -146,7 +146,7 @@ def _wordllama() -> Callable[[list[str]], Any]:
         import wordllama  # type: ignore[import-not-found]
     except ImportError:
         raise ImportError(
-            "text_encoder='wordllama' needs the package wordllama. Run: pip install wordllama"
+            "text_encoder='wordllama' needs the package wordllama. Run: pip install 'semisvm[text]'"
         ) from None
     folder = Path(wordllama.__file__).parent
     return wordllama.WordLlama.load(cache_dir=folder, disable_download=True).embed

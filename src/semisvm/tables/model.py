@@ -31,7 +31,6 @@ ABOUT_TRAINING_ROWS = (
     "transduction_",
     "labeled_iter_",
     "clusters_",
-    "loo_scores_",
     "out_of_fold_scores_",
     "_unlabeled_scores",
 )
