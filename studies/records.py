@@ -27,9 +27,11 @@ from typing import Any
 
 import numpy as np
 
+import semisvm
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 OUT = Path("studies-out")
-PACKAGES = ("semisvm", "numpy", "scipy", "scikit-learn", "numba")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 DIGITS = 6
 
 
@@ -94,13 +96,13 @@ def summarize(values: Sequence[float]) -> Summary:
     return Summary(len(numbers), *(_rounded(float(value)) for value in found))
 
 
-def write_summaries(measured: Sequence[str], found: Mapping[str, Summary], path: Path) -> None:
-    """Write summaries by the name of what they summarize."""
-    write_record(measured, ({"name": name} | asdict(one) for name, one in found.items()), path)
+def store_summaries(found: Mapping[str, Summary], path: Path, what: str = "") -> None:
+    """Put summaries into a record, by the name of what they summarize; see `update_record`."""
+    update_record(path, ({"name": n} | asdict(one) for n, one in found.items()), ("name",), what)
 
 
 def read_summaries(path: Path) -> dict[str, Summary]:
-    """Return what `write_summaries` wrote; nothing where there is no file."""
+    """Return what `store_summaries` put there; nothing where there is no file."""
     if not path.exists():
         return {}
     return {cell.pop("name"): Summary(**cell) for cell in read_cells(path)}
@@ -114,6 +116,23 @@ def write_record(measured: Sequence[str], cells: Iterable[Mapping[str, Any]], pa
     path.parent.mkdir(parents=True, exist_ok=True)
     head = json.dumps(list(measured), indent=1)
     path.write_text(f'{{"measured": {head},\n"cells": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def update_record(
+    path: Path, cells: Iterable[Mapping[str, Any]], keys: Sequence[str], what: str = ""
+) -> None:
+    """Put cells into a record, in place of those with equal `keys`.
+
+    While other cells stay, so do the lines that say when they were measured; `what` names the new.
+    """
+    known = (
+        {tuple(c.get(key) for key in keys): c for c in read_cells(path)} if path.exists() else {}
+    )
+    new = {tuple(cell.get(key) for key in keys): cell for cell in cells}
+    measured = [describe_run()]
+    if known.keys() - new.keys():
+        measured = [*read_measured(path), f"{measured[0]}: {what}" if what else measured[0]]
+    write_record(measured, (known | new).values(), path)
 
 
 def read_cells(path: Path) -> list[dict[str, Any]]:
@@ -135,9 +154,8 @@ def _rounded(value: Any) -> Any:
 
 def describe_run() -> str:
     """Return date, processor, versions and commit in one line; no names of people, hosts, folders."""
-    versions = ", ".join(
-        f"{package} {found}" for package in PACKAGES if (found := _version(package)) is not None
-    )
+    found = {"semisvm": semisvm.__version__} | {one: _version(one) for one in PACKAGES}
+    versions = ", ".join(f"{name} {version}" for name, version in found.items() if version)
     return (
         f"{date.today()}: {_processor()}, {usable_cores()} cores, {platform.system()}; Python"
         f" {platform.python_version()}, {versions}; commit {_commit()}"

@@ -23,7 +23,7 @@ from scipy.spatial.distance import pdist
 from sklearn.preprocessing import normalize
 
 from studies.data import NamedSet, load
-from studies.records import OUT, describe_run, markdown_table, read_cells, write_record
+from studies.records import OUT, markdown_table, update_record
 from studies.running import make_parser, run_study
 
 RECORD = Path(__file__).parent / "records" / "book.json"
@@ -189,10 +189,7 @@ def main() -> None:
     found = run_study(run_cell, asked, OUT / "accuracy" / "book.jsonl", options.workers)
     cells = means_of(found)
     if options.store:
-        keys = ("set", "labels", "method")
-        known = {tuple(cell[key] for key in keys): cell for cell in read_cells(RECORD)}
-        known |= {tuple(cell[key] for key in keys): cell for cell in cells}
-        write_record([describe_run()], known.values(), RECORD)
+        update_record(RECORD, cells, ("set", "labels", "method"), ", ".join(options.methods))
     for title, table in tables_of(cells).items():
         print(f"\n{title}\n\n{table}")
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from pathlib import Path
+from subprocess import CalledProcessError
 from typing import Any
 from zlib import crc32
 
@@ -24,7 +25,7 @@ from sklearn.metrics import average_precision_score, f1_score
 
 from studies.accuracy import public
 from studies.accuracy.classifiers import FOR_TABLES_ONLY, FOR_TEXTS_ONLY, METHODS
-from studies.records import OUT, describe_run, markdown_table, write_record
+from studies.records import OUT, markdown_table, update_record
 from studies.running import make_parser, measured, run_study
 
 RECORD = Path(__file__).parent / "records" / "few_labels.json"
@@ -74,7 +75,7 @@ def cells_of(options: Any) -> list[tuple[str, int, int, str]]:
     for name in options.sets:
         try:
             n = len(public.load_task(name)[1])
-        except (OSError, ImportError) as error:
+        except (OSError, ImportError, CalledProcessError) as error:
             print(f"{name} is not run: {error}", flush=True)
             continue
         unfit = FOR_TEXTS_ONLY if name in public.TABLES else FOR_TABLES_ONLY
@@ -148,6 +149,11 @@ def _interval(gain: np.ndarray) -> str:
     return f"{low:+.3f} to {high:+.3f}"
 
 
+def _what(options: Any) -> str:
+    """What a run measures that is not all."""
+    return f"{', '.join(options.methods)} on {', '.join(options.sets)}"
+
+
 def main() -> None:
     """Run what is not in the journal yet, and print the tables."""
     parser = make_parser("studies.accuracy.few_labels", __doc__)
@@ -159,7 +165,7 @@ def main() -> None:
     journal = OUT / "accuracy" / "few_labels.jsonl"
     cells = means_of(run_study(run_cell, cells_of(options), journal, options.workers))
     if options.store:
-        write_record([describe_run()], cells, RECORD)
+        update_record(RECORD, cells, ("set", "labels", "method"), _what(options))
     for title, table in tables_of(cells).items():
         print(f"\n{title}\n\n{table}")
 

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import average_precision_score
+from sklearn.metrics import average_precision_score, f1_score
 from sklearn.preprocessing import label_binarize, normalize
 from sklearn.semi_supervised import LabelSpreading
 
@@ -84,21 +84,24 @@ def run_cell(cell: tuple[str, int, int, str, str]) -> dict[str, Any]:
         model.fit(
             *((rows, hidden) if _takes_all(model) else (rows[:n_labeled], y[fit[:n_labeled]]))
         )
-        scores = getattr(model, "decision_function", getattr(model, "predict_proba", None))(
-            new_rows
-        )
+        if hasattr(model, "decision_function"):
+            scores = model.decision_function(new_rows)
+        else:  # rows that no label reaches by LabelSpreading have no probability
+            scores = np.nan_to_num(model.predict_proba(new_rows), nan=1 / len(model.classes_))
+    predicted = model.predict(new_rows)
     seen = model.classes_
     truth = label_binarize(y[new], classes=range(n_classes))
     scores = scores[:, 1:] if n_classes == 2 and scores.ndim == 2 else scores.reshape(len(new), -1)
     full = np.full((len(new), truth.shape[1]), scores.min())
+    average = "binary" if n_classes == 2 else "macro"
     full[:, 0 if n_classes == 2 else seen] = scores[:, 0] if n_classes == 2 else scores
     return {
         "set": name,
         "labels": n_labeled,
         "method": method + (f", {Path(encoder).name}" if encoder else ""),
         "average_precision": float(average_precision_score(truth, full)),
-        "f1": 0.0,
-        "error": float(np.mean(model.predict(new_rows) != y[new])),
+        "f1": float(f1_score(y[new], predicted, average=average, zero_division=0)),
+        "error": float(np.mean(predicted != y[new])),
         "seconds": took["cpu_s"],
         "megabytes": took["peak_mib"] - took["before_mib"],
     }

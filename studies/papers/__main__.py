@@ -22,13 +22,12 @@ from studies.records import (
     OUT,
     Journal,
     Summary,
-    describe_run,
     markdown_table,
     read_journal,
     read_summaries,
+    store_summaries,
     summarize,
     usable_cores,
-    write_summaries,
 )
 from studies.running import run_in_pool
 
@@ -63,8 +62,7 @@ def main() -> int:
         ]
         print_lines(paper, judged)
         if options.store and not options.quick:
-            known = read_summaries(record_of(name))
-            write_summaries([describe_run()], known | found, record_of(name))
+            store_summaries(found, record_of(name), ", ".join(table.name for table in tables))
         if options.quick:
             code |= check_quick(name, judged, store=options.store)
         code |= n_failed > 0

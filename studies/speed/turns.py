@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from studies.records import describe_run, read_cells, read_measured, write_record
+from studies.records import update_record
 from studies.running import call_fresh
 
 RECORDS = Path(__file__).parent / "records"
@@ -49,11 +49,5 @@ def medians(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def store(name: str, cells: Sequence[dict[str, Any]], keys: Sequence[str]) -> None:
     """Put cells into a record; they replace those with equal `keys`."""
-    path = RECORDS / f"{name}.json"
-    known = (
-        {tuple(c.get(key) for key in keys): c for c in read_cells(path)} if path.exists() else {}
-    )
-    before = read_measured(path) if path.exists() else []
-    new = {tuple(c.get(key) for key in keys): c for c in cells if "why" not in c}
-    kept = before if known.keys() - new.keys() else []
-    write_record([*kept, describe_run()], (known | new).values(), path)
+    ran = [cell for cell in cells if "why" not in cell]
+    update_record(RECORDS / f"{name}.json", ran, keys)

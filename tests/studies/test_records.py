@@ -15,9 +15,9 @@ from studies.records import (
     read_journal,
     read_measured,
     read_summaries,
+    store_summaries,
     summarize,
     write_record,
-    write_summaries,
 )
 from studies.running import call_fresh, measured, run_study
 
@@ -40,8 +40,14 @@ def test_a_record_reads_back(tmp_path):
     assert read_measured(path) == ["today"]
     assert read_cells(path) == [{"set": "a", "error": 0.333333}, {"set": "b", "n": 2}]
     found = {"one": summarize([1.0, 2.0]), "other": summarize([3.0])}
-    write_summaries(["today"], found, path)
+    path.unlink()
+    store_summaries(found, path)
     assert read_summaries(path) == found
+    store_summaries({"other": found["one"]}, path, "the other")
+    assert read_summaries(path) == {"one": found["one"], "other": found["one"]}
+    before, now = read_measured(path)
+    assert before == describe_run()
+    assert now == f"{before}: the other"
     assert read_summaries(tmp_path / "none.json") == {}
 
 
