@@ -133,7 +133,7 @@ def test_labels_of_any_kind_and_refusals():
     for arguments, words in [
         (([],), "no predictions"),
         ((["a", None],), "row 1 has no label"),
-        ((["a"], [0.1, 0.2]), "same length"),
+        ((["a"], [0.1, 0.2]), "2 probabilities for 1 rows"),
         ((["a"], [2.0]), "from 0 to 1"),
     ]:
         with pytest.raises(ValueError, match=words):

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.evidence.answers import NO, OPEN, UNKNOWN, YES, Answers, plain_label, plain_labels
-from semisvm.evidence.job import vector_of
-from semisvm.evidence.order import Floats, Rows, Scan, new_random_state
+from semisvm.evidence.job import check_share, count_of, probabilities_of
+from semisvm.evidence.order import Floats, Rows, Scan, state_of
 from semisvm.evidence.shares import log_evidence
 
 Figure = Literal["error", "prevalence", "precision", "recall"]
@@ -138,21 +138,16 @@ class Audit:
         n = len(self._predicted)
         if not n:
             raise ValueError("There are no predictions: give one for each row.")
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence must be between 0 and 1, got {confidence}.")
+        check_share(confidence, "confidence")
         self.confidence = confidence
-        self.random_state = new_random_state() if random_state is None else int(random_state)
+        self.random_state = state_of(random_state)
         self.pos_label = plain_label(pos_label)
         self._is_accepted = np.array([p == self.pos_label for p in self._predicted])
         if self.pos_label is not None and not self._is_accepted.any():
             raise ValueError(f"No row is predicted {pos_label!r}: check pos_label.")
         self._probabilities: Floats | None = None
         if probabilities is not None:
-            self._probabilities = vector_of(probabilities, "probabilities")
-            if len(self._probabilities) != n:
-                raise ValueError("predictions and probabilities must have the same length.")
-            if self._probabilities.min() < 0 or self._probabilities.max() > 1:
-                raise ValueError("probabilities must be from 0 to 1.")
+            self._probabilities = probabilities_of(probabilities, n)
         scan = Scan(np.arange(n), self.random_state, {"promise": "audit"})
         self._by_clock = np.argsort(scan.clock, kind="stable")
         self._answers = Answers(n, self._code_of)
@@ -180,6 +175,7 @@ class Audit:
         list of int
             Row numbers.
         """
+        n = count_of(n, "n")
         if figure not in ("error", "prevalence", "precision", "recall"):
             raise ValueError(
                 f'figure must be "error", "prevalence", "precision" or "recall", got {figure!r}.'

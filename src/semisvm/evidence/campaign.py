@@ -21,7 +21,7 @@ from semisvm.evidence.answers import (
     plain_label,
     plain_labels,
 )
-from semisvm.evidence.job import Job, make_job
+from semisvm.evidence.job import Job, count_of, make_job
 from semisvm.evidence.models import class_scores, scores_for_class
 from semisvm.evidence.procedure import Forecast, Procedure, Proved
 from semisvm.evidence.verdict import Verdict, joined
@@ -320,8 +320,7 @@ class Campaign:
             Row numbers. Empty if the budget is used, if all rows are labeled, or if more labels
             are not expected to be of use; `verdict().stop` says which.
         """
-        if n < 1:
-            raise ValueError(f"n must be at least 1, got {n}.")
+        n = count_of(n, "n")
         left = self._left()
         n = n if left is None else min(n, left)
         rows: list[int] = []
@@ -416,7 +415,7 @@ class Campaign:
                 f"The campaign was planned for a budget of {self.job.budget}, and has answers. Go"
                 " on without `budget`, or begin another campaign."
             )
-        self._begin(replace(self.job, budget=int(budget)))
+        self._begin(replace(self.job, budget=count_of(budget, "budget")))
         for name in ("_parts", "_home"):
             self.__dict__.pop(name, None)
 

@@ -28,6 +28,7 @@ The weights only say where the evidence is expected.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ import numpy as np
 from semisvm.evidence.order import Floats
 
 FEWEST_WORLDS, MOST_WORLDS, MOST_CLOCKS = 299, 3999, 4.5e6
+LIMIT_OF_WORLDS = 1_000_000
 CLOSE = 0.12  # numbers of unfound rows beyond 12 are this far apart
 
 
@@ -65,11 +67,16 @@ def unfound_grid(low: float, high: float) -> np.ndarray:
     return grid[(grid <= max(high, 6)) & (grid >= min(low, 6))]
 
 
-def world_clocks(text: str, n_worlds: int, n_columns: int) -> np.ndarray:
-    """Return clocks of simulated wrong rows: integers below 2^32, the bits of PCG64."""
-    seed = int.from_bytes(hashlib.sha256(text.encode()).digest(), "little")
-    bits = np.random.PCG64(seed).random_raw(-(-n_worlds * n_columns // 2))
-    return bits.view(np.uint32)[: n_worlds * n_columns].reshape(n_worlds, n_columns)
+def world_clocks(text: str, n_worlds: int, n_columns: int) -> Iterator[np.ndarray]:
+    """Give clocks of simulated wrong rows, some worlds at a time: integers below 2^32, the bits of
+    PCG64.
+    """
+    bits = np.random.PCG64(int.from_bytes(hashlib.sha256(text.encode()).digest(), "little"))
+    most = 2 * max(1, int(MOST_CLOCKS / n_columns))  # even: two clocks are 64 bits
+    for begin in range(0, n_worlds, most):
+        n = min(most, n_worlds - begin)
+        clocks = bits.random_raw(-(-n * n_columns // 2)).view(np.uint32)
+        yield clocks[: n * n_columns].reshape(n, n_columns)
 
 
 class Envelope:
@@ -115,19 +122,21 @@ class Envelope:
         ]
         fewest = max(FEWEST_WORLDS, int(np.ceil(20 / risk)))
         n_worlds = max(fewest, min(int(MOST_CLOCKS / max(columns)), MOST_WORLDS))
-        clocks = world_clocks(text, n_worlds, max(columns))
-        least = np.full(n_worlds, np.inf)
-        laws: list[list[Floats]] = []
-        for look, u, w, width in zip(self.looks, self.unfound, weights, columns, strict=True):
-            laws.append([])
-            found_before = _found_before(clocks[:, :width], look)
-            for m, weight in zip(u, w, strict=True):
-                law = found_law(int(m), look, int(m * look / (1 - look)) + 2) / weight
-                laws[-1].append(law)
-                value = np.append(law, np.inf)[np.minimum(found_before(int(m)), len(law))]
-                np.minimum(least, value, out=least)
-        rank = int(risk * (n_worlds + 1))
-        self.level = float(np.sort(least)[rank - 1] * (1 - 1e-12))
+        if n_worlds > LIMIT_OF_WORLDS:
+            raise ValueError(
+                f"A risk of {risk:.2g} for each promise is too small to simulate: lower the"
+                " confidence, or promise for fewer classes."
+            )
+        laws = [
+            [
+                found_law(int(m), look, int(m * look / (1 - look)) + 2) / weight
+                for m, weight in zip(u, w, strict=True)
+            ]
+            for look, u, w in zip(self.looks, self.unfound, weights, strict=True)
+        ]
+        worlds = world_clocks(text, n_worlds, max(columns))
+        least = np.sort(np.concatenate([self._least(laws, columns, clocks) for clocks in worlds]))
+        self.level = float(least[int(risk * (n_worlds + 1)) - 1] * (1 - 1e-12))
         self.most_found = [
             np.maximum.accumulate(
                 [int(np.searchsorted(law, self.level, side="right")) - 1 for law in look_laws]
@@ -142,6 +151,18 @@ class Envelope:
             "along": along,
             "across": across,
         }
+
+    def _least(
+        self, laws: list[list[Floats]], columns: list[int], clocks: np.ndarray
+    ) -> np.ndarray:
+        """Return S of each simulated world."""
+        least = np.full(len(clocks), np.inf)
+        for look, u, look_laws, width in zip(self.looks, self.unfound, laws, columns, strict=True):
+            found_before = _found_before(clocks[:, :width], look)
+            for m, law in zip(u, look_laws, strict=True):
+                value = np.append(law, np.inf)[np.minimum(found_before(int(m)), len(law))]
+                np.minimum(least, value, out=least)
+        return least
 
     def at(self, look: int, b: np.ndarray) -> np.ndarray:
         """Return c(t, b) of one look for many b; -1: no certificate."""

@@ -10,13 +10,14 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from semisvm.evidence.answers import NO, UNKNOWN, YES, plain_label
 from semisvm.evidence.new_rows import NewRows
-from semisvm.evidence.order import Floats, new_random_state
+from semisvm.evidence.order import Floats, state_of
 from semisvm.evidence.procedure import Procedure
 from semisvm.evidence.rates import rows_as_probabilities
 from semisvm.evidence.recall import Recall
@@ -27,6 +28,7 @@ from semisvm.evidence.total_error_plan import as_shares
 from semisvm.evidence.unseen import Unseen
 
 USUAL_BUDGET = 200  # labels that a precision is planned for where no budget is given
+LEAST_RISK = 1e-6  # tables for less would take hours
 PRECISIONS: dict[str, Any] = {"unseen": Unseen, "returned": Returned, "new rows": NewRows}
 
 
@@ -198,28 +200,19 @@ def make_job(
         raise ValueError(
             f"There are {len(machine)} labels and {len(vector)} confidences: give one for each row."
         )
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be between 0 and 1, got {confidence}.")
-    if budget is not None and not (budget >= 1 and float(budget).is_integer()):
-        raise ValueError(f"budget must be a whole number, at least 1, got {budget}.")
-    if random_state is not None and (
-        isinstance(random_state, bool) or not isinstance(random_state, int | np.integer)
-    ):
-        raise ValueError(f"random_state must be an int or None, got {random_state!r}.")
+    check_share(confidence, "confidence")
+    if 1 - confidence < LEAST_RISK:
+        raise ValueError(f"confidence must be at most {1 - LEAST_RISK}, got {confidence}.")
+    if budget is not None:
+        budget = count_of(budget, "budget")
     levels = list(level.items()) if isinstance(level, Mapping) else [(None, level)]
     name = "max_error" if about == "max_error" else f"min_{_MEASURE[about]}"
     for _, share in levels:
-        is_share = 0 <= share < 1 if about == "max_error" else 0 < share < 1
-        if not is_share:
-            raise ValueError(f"{name} must be between 0 and 1, got {share}.")
+        check_share(share, name, may_be_0=about == "max_error")
     if budget is None and about in PRECISIONS:
         budget = min(USUAL_BUDGET, len(vector))
     if probabilities is not None:
-        probabilities = vector_of(probabilities, "probabilities")
-        if len(probabilities) != len(vector):
-            raise ValueError("probabilities and scores must have the same length.")
-        if probabilities.min() < 0 or probabilities.max() > 1:
-            raise ValueError("probabilities must be from 0 to 1.")
+        probabilities = probabilities_of(probabilities, len(vector))
     if machine is not None:
         classes = sorted({*machine}, key=lambda label: (str(type(label)), label))
         unknown = [c for c, _ in levels if c is not None and plain_label(c) not in classes]
@@ -229,8 +222,8 @@ def make_job(
         about=about,
         levels=[(plain_label(c), float(share)) for c, share in levels],
         confidence=float(confidence),
-        budget=None if budget is None else int(budget),
-        random_state=new_random_state() if random_state is None else int(random_state),
+        budget=budget,
+        random_state=state_of(random_state),
         scores=vector,
         probabilities=probabilities,
         machine=None if machine is None else list(machine),
@@ -245,6 +238,21 @@ _MEASURE = {
     "new rows": "precision",
     "recall": "recall",
 }
+
+
+def check_share(value: Any, name: str, *, may_be_0: bool = False) -> None:
+    """Refuse all but a number between 0 and 1."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not (0 < value < 1 or (may_be_0 and value == 0)):
+        raise ValueError(f"{name} must be between 0 and 1, got {value}.")
+
+
+def count_of(value: Any, name: str) -> int:
+    """Return a whole number of at least 1."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not (1 <= value < 2**53 and float(value).is_integer()):
+        raise ValueError(f"{name} must be a whole number, at least 1, got {value}.")
+    return int(value)
 
 
 def vector_of(values: Any, name: str) -> Floats:
@@ -264,6 +272,16 @@ def vector_of(values: Any, name: str) -> Floats:
             f"{name}: row {bad[0]} has {vector[bad[0]]}, not a finite number. Score all rows, or"
             " leave those without a score out."
         )
+    return vector
+
+
+def probabilities_of(values: Any, n_rows: int) -> Floats:
+    """Return numbers from 0 to 1, one per row."""
+    vector = vector_of(values, "probabilities")
+    if len(vector) != n_rows:
+        raise ValueError(f"There are {len(vector)} probabilities for {n_rows} rows.")
+    if vector.min() < 0 or vector.max() > 1:
+        raise ValueError("probabilities must be from 0 to 1.")
     return vector
 
 

@@ -27,8 +27,8 @@ from scipy.special import kolmogorov, logsumexp
 
 from semisvm.evidence import file
 from semisvm.evidence.answers import pairs_of, plain_label
-from semisvm.evidence.job import vector_of
-from semisvm.evidence.order import Floats, Scan, digest, new_random_state
+from semisvm.evidence.job import check_share, count_of, vector_of
+from semisvm.evidence.order import Floats, Scan, digest, state_of
 
 # Stakes as parts of the largest that can't lose everything. With a precision of p, the part s is
 # the best where the precision has fallen to p (1 - s): here, by 2% to 64%.
@@ -162,14 +162,13 @@ class Monitor:
     ):
         if not np.isfinite(threshold):
             raise ValueError(f"threshold must be a number, got {threshold}.")
-        for name, share in (("min_precision", min_precision), ("risk", risk)):
-            if not 0 < share < 1:
-                raise ValueError(f"{name} must be between 0 and 1, got {share}.")
+        check_share(min_precision, "min_precision")
+        check_share(risk, "risk")
         self.threshold = float(threshold)
         self.min_precision = float(min_precision)
         self.risk = float(risk)
         self.pos_label = plain_label(pos_label)
-        self.random_state = new_random_state() if random_state is None else int(random_state)
+        self.random_state = state_of(random_state)
         self.batches: list[MonitoredBatch] = []
         self.labels: dict[tuple[int, int], Any] = {}  # by batch and row, in order of answers
         self._reference = (
@@ -192,8 +191,7 @@ class Monitor:
         list of int
             Row numbers, indices into `scores`, drawn at random from the accepted rows.
         """
-        if n < 1:
-            raise ValueError(f"n must be at least 1, got {n}.")
+        n = count_of(n, "n")
         vector = vector_of(scores, "scores")
         if not len(vector):
             raise ValueError("The batch is empty: give at least one row.")

@@ -22,9 +22,13 @@ Rows = np.ndarray
 MOST_STATE = 2**63
 
 
-def new_random_state() -> int:
-    """Return an integer from the operating system."""
-    return secrets.randbelow(MOST_STATE)
+def state_of(random_state: Any) -> int:
+    """Return the random state that was given, or one from the operating system."""
+    if random_state is None:
+        return secrets.randbelow(MOST_STATE)
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        raise ValueError(f"random_state must be an int or None, got {random_state!r}.")
+    return int(random_state)
 
 
 def uniform(text: str, n: int) -> Floats:
