@@ -87,10 +87,11 @@ class NewRows(Procedure):
         )
         order = used[highest_first(scores[used], random_state, f"{name} scores")]
         sizes = np.searchsorted(-scores[order], -self.thresholds, side="right")
+        share = 1 / len(self.thresholds)  # whatever rows there are: fixed by the rows aside
         self.thresholds, sizes = self.thresholds[sizes > 0], sizes[sizes > 0]
         if not len(sizes):
             raise ValueError("No threshold accepts a row: give a larger pool.")
-        self.shares = np.full(len(sizes), 1 / len(sizes))
+        self.shares = np.full(len(sizes), share)
         self._places = order
         plan = {
             "promise": "new rows",
