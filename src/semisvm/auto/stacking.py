@@ -199,6 +199,8 @@ def make_target(
             if is_balanced
             else np.array([class_weight.get(name, 1.0) for name in classes.tolist()])
         )
+        if not ((price > 0) & (price < np.inf)).all():
+            raise ValueError(f"class_weight must be positive and finite, got {class_weight}.")
         count = count * price[codes] * count.sum() / (count @ price[codes])
     order = np.lexsort((np.random.default_rng(0).random(len(codes)), codes))
     fold = np.empty(len(codes), dtype=int)

@@ -605,7 +605,8 @@ class Campaign:
             Ready to go on.
         """
         content, synced = file.load(path, file.CAMPAIGN)
-        campaign = cls.from_dict(content)
+        with file.refusing_damaged(path):
+            campaign = cls.from_dict(content)
         campaign._synced = synced
         if scores is not None and not np.array_equal(np.asarray(scores), campaign.job.scores):
             raise ValueError(
@@ -660,6 +661,8 @@ def _kind_of_promise(
     kind, level = given[0]
     if kind != "precision" and (about != "unseen" or claim != "pool"):
         raise ValueError("`about` and `claim` are for min_precision only: leave them out.")
+    if isinstance(level, Mapping) and kind == "recall":
+        raise ValueError("min_recall is one number: a recall is promised for one class.")
     if kind == "precision":
         kind = claim if claim == "new rows" else about
     return kind, level

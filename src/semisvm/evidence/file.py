@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +64,23 @@ def load(path: str | Path, kind: str) -> tuple[dict[str, Any], str]:
         reason = f"it has version {content.get('version')!r}, and this semisvm reads {VERSION}"
         raise fault(path, reason, "Use the semisvm that wrote it")
     return content, hashlib.sha256(raw).hexdigest()
+
+
+@contextmanager
+def refusing_damaged(path: str | Path) -> Iterator[None]:
+    """Name the file whose content is not what `save` wrote."""
+    try:
+        yield
+    except (
+        LookupError,
+        TypeError,
+        ArithmeticError,
+        AttributeError,
+        ValueError,
+        zlib.error,
+    ) as error:
+        reason = f"it is damaged ({type(error).__name__}: {error})"
+        raise fault(path, reason, "Give the file that `save` wrote") from None
 
 
 def write_certificate(

@@ -357,7 +357,8 @@ class Monitor:
             Ready to go on.
         """
         content, synced = file.load(path, file.MONITOR)
-        monitor = cls.from_dict(content)
+        with file.refusing_damaged(path):
+            monitor = cls.from_dict(content)
         monitor._synced = synced
         return monitor
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import zlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -117,7 +118,7 @@ class LabelSession:
             return cls(pool, log)
         except BaseException as error:
             log.close()
-            if isinstance(error, LookupError | TypeError):
+            if isinstance(error, LookupError | TypeError | zlib.error):
                 raise DataError(
                     f"{log.path}: is no state of semisvm label, or is damaged."
                 ) from None
