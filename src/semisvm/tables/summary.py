@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from scipy.stats import binomtest
+from semisvm.threshold.binomial import estimate_rate
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,7 @@ class Interval:
         """A share of n rows, with the exact interval; None where there is no row."""
         if not n:
             return None
-        found = binomtest(hits, n).proportion_ci(0.95, method="exact")
-        return cls(hits / n, float(found.low), float(found.high))
+        return cls(*estimate_rate(hits, n, 0.95))
 
     def __str__(self) -> str:
         return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
