@@ -21,9 +21,19 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
 
-__all__ = ["UNLABELED_CODE", "Labels", "encode", "find_labeled", "is_missing_value"]
+from semisvm.sklearn_private import num_samples, safe_indexing
+
+__all__ = [
+    "UNLABELED_CODE",
+    "Labels",
+    "ScoredOnLabels",
+    "encode",
+    "find_labeled",
+    "is_missing_value",
+]
 
 UNLABELED_CODE = -1
 
@@ -275,3 +285,32 @@ def _too_few_classes(labels: Labels, marker: Any, markers: list[Any]) -> ValueEr
         f" with a label, {n_unlabeled} unlabeled by {marked_by}). Label at least one row of"
         f" another class{more if n_unlabeled else ''}."
     )
+
+
+class ScoredOnLabels(ClassifierMixin):
+    """A classifier whose accuracy is that on the labeled rows."""
+
+    unlabeled: Any
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy on the labeled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, as in `predict`.
+        y : array-like of shape (n_samples,)
+            The true labels; rows without one are left out.
+        sample_weight : array-like of shape (n_samples,), default=None
+            One weight per row.
+
+        Returns
+        -------
+        score : float
+            The accuracy on the labeled rows.
+        """
+        labeled = np.flatnonzero(find_labeled(y, unlabeled=self.unlabeled, n_rows=num_samples(X)))
+        if len(labeled) == 0:
+            raise ValueError("score needs rows with a label, and y has none.")
+        weight = None if sample_weight is None else np.asarray(sample_weight)[labeled]
+        return super().score(safe_indexing(X, labeled), safe_indexing(y, labeled), weight)

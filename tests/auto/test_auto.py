@@ -374,3 +374,14 @@ def test_wide_rows_with_gaps_are_no_counts():
     X[np.arange(60), np.arange(60)] = 1
     X[0, 0] = np.nan
     assert AutoSVC().fit(X, hide(np.arange(60) % 2, np.arange(20))).predict(X).shape == (60,)
+
+
+def test_the_score_leaves_rows_without_a_label_out():
+    X, y = make_moons(60, noise=0.05, random_state=0)
+    hidden = np.where(np.arange(60) < 20, y, -1)
+    model = AutoSVC().fit(X, hidden)
+    assert model.score(X, hidden) == model.score(X[:20], y[:20])
+    with pytest.raises(ValueError, match="needs rows with a label"):
+        model.score(X, np.full(60, -1))
+    with pytest.raises(ValueError, match="class_weight must be positive"):
+        AutoSVC(class_weight={0: -1}).fit(X, hidden)

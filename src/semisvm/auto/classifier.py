@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -29,13 +29,12 @@ from semisvm.auto.rows import read_rows
 from semisvm.auto.stacking import Block, Target, average, make_target, weigh
 from semisvm.auto.text_encoder import TextEncoder
 from semisvm.auto.threshold import clipped, most_likely_slope, place_offsets, place_threshold
-from semisvm.labels import encode, find_labeled
+from semisvm.labels import ScoredOnLabels, encode
 from semisvm.sklearn_private import (
     Interval,
     StrOptions,
     check_sample_weight,
     fit_context,
-    num_samples,
     safe_indexing,
 )
 from semisvm.tables.views import Points, Table, Texts
@@ -57,7 +56,7 @@ LOGISTIC = LogisticRegression(C=10, max_iter=300)  # on vectors of an encoder
 GIVEN = "rows as given"  # what classifiers from outside look at
 
 
-class AutoSVC(ClassifierMixin, BaseEstimator):
+class AutoSVC(ScoredOnLabels, BaseEstimator):
     """Classifier for few labels and many unlabeled rows that needs no tuning.
 
     Unlabeled rows can help in several ways: classes may be clusters, may lie along curved surfaces,
@@ -313,29 +312,6 @@ class AutoSVC(ClassifierMixin, BaseEstimator):
         """
         scores = self._scores(X) - self.threshold_
         return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy on the labeled rows.
-
-        Parameters
-        ----------
-        X : {array-like, DataFrame, list of str} of n_samples rows
-            The rows, as in `fit`.
-        y : array-like of shape (n_samples,)
-            The true labels; rows without one are left out.
-        sample_weight : array-like of shape (n_samples,), default=None
-            One weight per row.
-
-        Returns
-        -------
-        score : float
-            The accuracy on the labeled rows.
-        """
-        labeled = np.flatnonzero(find_labeled(y, unlabeled=self.unlabeled, n_rows=num_samples(X)))
-        if len(labeled) == 0:
-            raise ValueError("score needs rows with a label, and y has none.")
-        weight = None if sample_weight is None else np.asarray(sample_weight)[labeled]
-        return super().score(safe_indexing(X, labeled), safe_indexing(y, labeled), weight)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of each row.

@@ -16,18 +16,17 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.validation import check_is_fitted
 
-from semisvm.labels import encode
+from semisvm.labels import ScoredOnLabels, encode
 from semisvm.model_selection.cross_fit import (
     cross_fit,
     fit_on,
     refuse_marker_among_classes,
     scores_of,
 )
-from semisvm.model_selection.scoring import make_labeled_scorer
 from semisvm.sklearn_private import HasMethods, StrOptions, fit_context, num_samples
 
 
-class SemiSupervisedCalibratedClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class SemiSupervisedCalibratedClassifierCV(MetaEstimatorMixin, ScoredOnLabels, BaseEstimator):
     """Probability calibration of a classifier of labeled and unlabeled rows.
 
     The classifier is fitted on all rows. In addition, it is cross-validated on the labeled rows,
@@ -203,26 +202,6 @@ class SemiSupervisedCalibratedClassifierCV(MetaEstimatorMixin, ClassifierMixin, 
         """
         winners = self.predict_proba(X).argmax(axis=1)
         return self.classes_[winners]
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy on the labeled rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            The true labels; rows without one are left out.
-        sample_weight : array-like of shape (n_samples,), default=None
-            One weight per row.
-
-        Returns
-        -------
-        score : float
-            The accuracy on the labeled rows.
-        """
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return make_labeled_scorer("accuracy", unlabeled=self.unlabeled)(self, X, y, **weights)
 
     @property
     def n_features_in_(self) -> int:

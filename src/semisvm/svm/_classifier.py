@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.engine.dask_rows import is_dask, map_lazily
 from semisvm.engine.device import on_host
 from semisvm.engine.parallel import libraries_on_one_thread
-from semisvm.labels import Labels, encode, find_labeled
+from semisvm.labels import Labels, ScoredOnLabels, encode
 from semisvm.sklearn_private import (
     check_sample_weight,
     fit_context,
-    num_samples,
-    safe_indexing,
 )
 
 from ._binary import winning_codes
@@ -24,7 +21,7 @@ from ._binary import winning_codes
 WHOEVER_CALLED_FIT = 6  # as the `stacklevel` of a warning in a method that `_learn` calls
 
 
-class SemiSupervisedMixin(ClassifierMixin):
+class SemiSupervisedMixin(ScoredOnLabels):
     """`fit`, scores, labels and accuracy of a classifier that has
 
     _learn(X, y, sample_weight)   sets the learned attributes, whose names end with "_"
@@ -32,7 +29,6 @@ class SemiSupervisedMixin(ClassifierMixin):
     _decide(X)                    their decision values, (n,) or (n, n_classes)
     """
 
-    unlabeled: Any
     classes_: np.ndarray
 
     @libraries_on_one_thread()
@@ -107,29 +103,6 @@ class SemiSupervisedMixin(ClassifierMixin):
         if is_dask(X):
             return map_lazily(self.predict, X, None, self.classes_.dtype)
         return self.classes_[winning_codes(self.decision_function(X))]
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy on the labeled rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            The true labels; rows without one are left out.
-        sample_weight : array-like of shape (n_samples,), default=None
-            One weight per row.
-
-        Returns
-        -------
-        score : float
-            The accuracy on the labeled rows.
-        """
-        labeled = np.flatnonzero(find_labeled(y, unlabeled=self.unlabeled, n_rows=num_samples(X)))
-        if len(labeled) == 0:
-            raise ValueError("score needs rows with a label, and y has none.")
-        weight = None if sample_weight is None else np.asarray(sample_weight)[labeled]
-        return super().score(safe_indexing(X, labeled), safe_indexing(y, labeled), weight)
 
 
 def read_target(svm: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Labels, np.ndarray]:
