@@ -432,6 +432,15 @@ def test_a_state_goes_on_with_its_own_job(place, capsys):
     assert run(capsys, *begin[:-1], "c.csv").code == 0
 
 
+def test_a_state_goes_on_with_the_scores_that_it_began_with(place, capsys):
+    pd.DataFrame({"a": range(60), "b": range(60, 0, -1)}).to_csv("s.csv", index=False)
+    begin = ("label", "s.csv", "--scores", "a", "--min-recall", "0.9", "--budget", "20", "--out")
+    assert run(capsys, *begin, "1.csv").code == 0
+    assert run(capsys, *begin, "2.csv").code == 0
+    done = run(capsys, "label", "s.csv", "--scores", "b", "--out", "3.csv")
+    assert "Leave --scores out" in done.err
+
+
 def test_a_class_of_three_has_no_promise(place, capsys):
     table = read("loans.csv")
     table.loc[:20, "default"] = "open"

@@ -395,3 +395,11 @@ def test_the_verdict_tells_two_parts_apart():
     assert "are right. People found" in str(run(begin("labels", budget=60), KIND).verdict())
     before = str(begin("returned").verdict())
     assert "Nothing unseen is certified after 0 labels" in before
+
+
+@pytest.mark.parametrize("change", [{"log": 5}, {"log": [[10**6, 1]]}, {"job": {}}, {"job": None}])
+def test_a_damaged_file_is_named(change, tmp_path):
+    path = begin("unseen").save(tmp_path / "campaign.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(ValueError, match=r"campaign\.json: it is damaged"):
+        Campaign.load(path)

@@ -152,6 +152,9 @@ def _refuse_other_job(session: LabelSession, wanted: dict[str, Any]) -> None:
     job = session.job
     begun = {name: getattr(job, name) for name in ("budget", "confidence", "positive", "given")}
     begun[job.name] = job.level or True
+    for name in ("scores", "confidence_column"):
+        if wanted[name] and session.has_scores_of(wanted[name]):
+            begun[name] = wanted[name]
     for name, value in wanted.items():
         if value and value != begun.get(name):
             raise DataError(

@@ -16,7 +16,7 @@ from semisvm.label.job import Job, Verdict
 from semisvm.label.pool import Pool, has_changed
 from semisvm.label.procedures import make_procedure
 from semisvm.label.rows_file import RowsFile
-from semisvm.label.state import StateFile, pack
+from semisvm.label.state import StateFile, pack, unpack
 
 
 class LabelSession:
@@ -138,6 +138,10 @@ class LabelSession:
     def state(self) -> Path:
         """The file of the session."""
         return self._state.path
+
+    def has_scores_of(self, column: str) -> bool:
+        """Whether the session was begun with the numbers of this column."""
+        return np.array_equal(self.pool.numbers(column), unpack(self._state.header["scores"]))
 
     # ---- ask and answer ----
 
