@@ -15,6 +15,16 @@ from semisvm.evidence.order import Scan
 MOST_READ = 20_000  # rows of one set; later ones are not evidence
 
 
+def later_counts(path: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many positive and other answers were read, at each step of the later half.
+
+    All of the path would be as valid, but a lucky beginning would stand for ever.
+    """
+    half = len(path) // 2
+    pos = np.cumsum(path)[half:]
+    return pos, np.arange(half, len(path)) + 1 - pos
+
+
 class NestedSets:
     """The first `sizes[k]` rows of a scan, by clock; everything is by place in the scan."""
 

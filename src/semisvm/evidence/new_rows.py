@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from semisvm.evidence.answers import OPEN, YES
-from semisvm.evidence.nested import NestedSets
+from semisvm.evidence.nested import NestedSets, later_counts
 from semisvm.evidence.order import Floats, Rows, Scan, highest_first, uniform
 from semisvm.evidence.procedure import Forecast, Procedure, Proved
 from semisvm.evidence.rates import Predicted
@@ -114,11 +114,10 @@ class NewRows(Procedure):
         for k, path in enumerate(self.sets.read(self.codes[self._places])):
             level = self.shares[k] + carried
             carried = 0.0
-            if len(path):
-                pos = np.cumsum(path)[len(path) // 2 :]
-                neg = np.arange(len(path) // 2, len(path)) + 1 - pos
-                if log_evidence(pos, neg, self.p).max() >= -np.log(self.risk * level):
-                    best, carried = k, level
+            if not len(path):
+                continue
+            if log_evidence(*later_counts(path), self.p).max() >= -np.log(self.risk * level):
+                best, carried = k, level
         return best
 
     def proved(self) -> Proved:

@@ -36,7 +36,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from semisvm.evidence.answers import OPEN, YES
-from semisvm.evidence.nested import NestedSets
+from semisvm.evidence.nested import NestedSets, later_counts
 from semisvm.evidence.order import Floats, Rows, Scan, highest_first
 from semisvm.evidence.procedure import ROUNDING, Forecast, Procedure, Proved
 from semisvm.evidence.returned_plan import Outlook, ReturnedPlan, planned_shares, planned_sizes
@@ -126,10 +126,7 @@ def certified_bounds(
         level = float(shares[k]) + carried
         L = float(found[k])
         if len(path):
-            # The later half of the path: all of it would be as valid, but a lucky beginning would
-            # stand for ever.
-            pos = np.cumsum(path)[len(path) // 2 :]
-            neg = np.arange(len(path) // 2, len(path)) + 1 - pos
+            pos, neg = later_counts(path)
             L = max(L, float(bound.lower(pos, neg, risk * level).max()))
         carried = level if bound.whole <= L else 0.0
         if is_capped:
