@@ -141,7 +141,7 @@ def test_long_texts_that_are_cut_are_said(data):
 
 def test_a_package_that_is_not_installed_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "wordllama", None)
-    with pytest.raises(ImportError, match="Run: pip install wordllama"):
+    with pytest.raises(ImportError, match=r"pip install 'semisvm\[text\]'"):
         TextEncoder("wordllama")
 
 

@@ -209,7 +209,7 @@ def test_an_encoder_that_is_not_installed(place, capsys):
     table["note"] = [f"the note of loan {k} is about money" for k in range(len(table))]
     table.to_csv("notes.csv", index=False)
     done = run(capsys, "fit", "notes.csv", *FIT[2:], "--text-encoder", "wordllama")
-    assert "needs the package wordllama. Run: pip install wordllama" in done.err
+    assert "needs the package wordllama. Run: pip install 'semisvm[text]'" in done.err
     assert done.code == 2
     done = run(
         capsys, "fit", "notes.csv", *FIT[2:], "--text-encoder", "x", "--method", "supervised"
