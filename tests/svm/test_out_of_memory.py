@@ -93,8 +93,8 @@ def test_a_mapped_array_is_never_copied(tmp_path):
     y = rng.integers(0, 2, n)
     X = (rng.standard_normal((n, d)) + 0.3 * y[:, None]).astype(np.float32)
     model = svm.SupervisedSVC(kernel="linear", C=0.01, tol=1e-2)
-    model.fit(X[:4_000], y[:4_000])  # everything is compiled by now
     rows = mapped(X, tmp_path)
+    model.fit(rows[:4_000], y[:4_000])  # everything is compiled by now
     tracemalloc.start()
     try:
         model.fit(rows, y)

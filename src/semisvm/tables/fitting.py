@@ -142,11 +142,11 @@ def make_method(
     if costs and set(costs) != set(classes):
         raise DataError(f"costs must name each class once: {', '.join(classes)}.")
     prices = {classes.index(each): cost for each, cost in (costs or {}).items()} or None
-    if isinstance(text_encoder, str) and text_encoder != "wordllama":
-        raise DataError(
-            f"there is no text_encoder {text_encoder!r}: wordllama, or a Python object."
-        )
     if name == "autosvc":
+        if isinstance(text_encoder, str) and text_encoder != "wordllama":
+            raise DataError(
+                f"there is no text_encoder {text_encoder!r}: wordllama, or a Python object."
+            )
         given: dict[str, Any] = {"class_weight": prices, "text_encoder": text_encoder}
         given = {key: value for key, value in given.items() if value is not None}
         return semisvm.AutoSVC(columns=columns, random_state=seed, **given)
