@@ -18,7 +18,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.covariance import oas
@@ -175,19 +175,27 @@ class MixtureClassifier(SemiSupervisedMixin, BaseEstimator):
         return validate_data(self, X, dtype=np.float64, reset=reset)
 
     def _fit_components(self, X: np.ndarray, labels: Labels, weight: np.ndarray) -> None:
-        """EM from one component per class, the labeled rows' mean, and one variance per feature;
-        where there are to be more, the rows next to each are split by k-means.
+        """EM from one component per class: the labeled rows' mean and, because variances of a few
+        rows are mostly chance, the variances of all rows. Where there are to be more components,
+        the rows next to each are split by k-means.
+
+        Rows are farther from the mean of n labeled rows than from the class's own mean, by p / n
+        for p features in units of their variances. The first weights make up for that: otherwise
+        the class with the most labels takes nearly all rows at once, and EM stays there.
         """
         codes, labeled = labels.codes, labels.is_labeled
         one_hot = (codes[:, None] == np.arange(labels.n_classes)) * weight[:, None]
-        means = one_hot.T @ X / one_hot.sum(axis=0)[:, None]
+        size = one_hot.sum(axis=0)
+        means = one_hot.T @ X / size[:, None]
         centered = X[labeled] - means[codes[labeled]]
-        within = weight[labeled] @ centered**2 / one_hot.sum()
-        variance = np.where(within > 0, within, X.var(axis=0)) + self.reg_covar
+        spread = weight @ (X - weight @ X / weight.sum()) ** 2 / weight.sum()
+        variance = spread + self.reg_covar
+        excess = (spread / variance).sum() / np.maximum(size, 1)
+        log_share = np.log(size) + excess / 2
         of_component = np.arange(labels.n_classes)
         if self.n_components > 1:
             distance = ((X[:, None, :] - means) ** 2 / variance).sum(axis=2)
-            nearest = np.where(labeled, codes, distance.argmin(axis=1))
+            nearest = np.where(labeled, codes, (log_share - distance / 2).argmax(axis=1))
             parts = [
                 KMeans(min(self.n_components, n), n_init=10, random_state=self.random_state)
                 .fit(X[nearest == code], sample_weight=weight[nearest == code])
@@ -196,14 +204,14 @@ class MixtureClassifier(SemiSupervisedMixin, BaseEstimator):
             ]
             of_component = np.repeat(of_component, [len(part) for part in parts])
             means = np.concatenate(parts)
-        share = one_hot.sum(axis=0)[of_component]
+            log_share = np.log(size)[of_component]  # these are means of many rows
         self.mixture_ = LabeledMixture(
             len(means),
             covariance_type=self.covariance_type,
             reg_covar=self.reg_covar,
             tol=self.tol,
             max_iter=self.max_iter,
-            weights_init=share / share.sum(),
+            weights_init=np.maximum(softmax(log_share), np.finfo(np.float64).tiny),
             means_init=means,
             precisions_init=self._precisions(centered, variance, len(means)),
             verbose=self.verbose,
