@@ -252,9 +252,9 @@ def test_class_weights_move_scores_and_only_their_ratio_matters():
     model = AutoSVC(class_weight={0: 1, 1: 10}).fit(X, hidden)
     assert np.mean(model.predict(X)) > np.mean(plain.predict(X)) + 0.1
     same = AutoSVC(class_weight={0: 3, 1: 30}).fit(X, hidden)
-    price = np.where(hidden == 1, 10.0, 1.0)
-    price *= 60 / price[:60].sum()
-    by_row = AutoSVC().fit(X, hidden, sample_weight=price)
+    cost = np.where(hidden == 1, 10.0, 1.0)
+    cost *= 60 / cost[:60].sum()
+    by_row = AutoSVC().fit(X, hidden, sample_weight=cost)
     for other in (same, by_row):
         raw = other.decision_function(X) + other.threshold_
         assert_allclose(raw, model.decision_function(X), atol=1e-5)
@@ -323,8 +323,8 @@ def test_new_rows_must_be_as_in_the_fit():
 
 EXPECTED = {
     "check_classifiers_classes": "-1 marks unlabeled rows",
-    "check_sample_weight_equivalence_on_dense_data": "a weight is the price of a labeled row, not a copy of it",
-    "check_sample_weight_equivalence_on_sparse_data": "a weight is the price of a labeled row, not a copy of it",
+    "check_sample_weight_equivalence_on_dense_data": "a weight is the cost of an error on a labeled row, not a copy of it",
+    "check_sample_weight_equivalence_on_sparse_data": "a weight is the cost of an error on a labeled row, not a copy of it",
     "check_methods_subset_invariance": "products of float32 differ by 1e-6 with the number of rows",
 }
 

@@ -72,7 +72,7 @@ def test_members_with_next_to_no_weight_are_left_out():
     block = Block("all", None, ["good", "bad"], np.ones(2), np.stack([good, bad]))
     learned = average([block], target, 0.5, 0.5)
     assert learned.of_members() == {"good": 1.0, "bad": 0.0}
-    assert_allclose(learned.crossed, good, atol=0.01)
+    assert_allclose(learned.out_of_fold, good, atol=0.01)
 
 
 def test_folds_share_each_class_and_class_weights_keep_the_sum():

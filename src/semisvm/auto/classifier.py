@@ -40,7 +40,7 @@ from semisvm.sklearn_private import (
 from semisvm.tables.views import Points, Table, Texts
 
 # Prior weights of the blocks of a table with few labels, and with LABELS_PER_CLASS per class on
-# average; the prior is then PULL_OF_TABLES times as strong.
+# average; the prior is then STRENGTH_OF_TABLES times as strong.
 PRIOR_WEIGHTS = {
     "standardized columns": (1.0, 1.0),
     "quantile columns": (1.0, 1.0),
@@ -49,7 +49,7 @@ PRIOR_WEIGHTS = {
     "extra trees": (1.0, 3.0),
     "logistic regression": (0.0, 2.0),
 }
-LABELS_PER_CLASS, PULL_OF_TABLES, PULL_OF_TEXTS = 50, 4.0, 8.0
+LABELS_PER_CLASS, STRENGTH_OF_TABLES, STRENGTH_OF_TEXTS = 50, 4.0, 8.0
 PRIOR_STRENGTH = 0.5  # how many labels the prior weights count as
 MOST_FUNCTIONS, MORE_FUNCTIONS = 200, 48  # of graphs: of points, and beyond 8 C of other views
 LOGISTIC = LogisticRegression(C=10, max_iter=300)  # on vectors of an encoder
@@ -214,19 +214,21 @@ class AutoSVC(ScoredOnLabels, BaseEstimator):
         if self.members:
             views[GIVEN] = some
         blocks = self._train(views, target)
-        pull = PRIOR_STRENGTH * _pull([block.name for block in blocks], target)
-        learned = average(blocks, target, PRIOR_STRENGTH, pull)
+        prior_strength = PRIOR_STRENGTH * _strength_of_blocks(
+            [block.name for block in blocks], target
+        )
+        learned = average(blocks, target, PRIOR_STRENGTH, prior_strength)
         self.weights_, self.families_ = learned.of_members(), learned.of_blocks()
         self.columns_ = getattr(self._maker, "columns", None)
         self._plan = Plan(learned, self._maker, GIVEN)
-        scores = np.empty((len(labels.codes), learned.crossed.shape[1]))
+        scores = np.empty((len(labels.codes), learned.out_of_fold.shape[1]))
         scores[rows] = self._plan.scores_of_views(views)
         others = np.setdiff1d(np.arange(len(scores)), rows)
         if len(others):
             scores[others] = self._plan.scores(safe_indexing(X, others))
-        self._decide(learned.crossed, target, scores[in_use & ~labels.is_labeled])
+        self._decide(learned.out_of_fold, target, scores[in_use & ~labels.is_labeled])
         left_out = np.full(scores.shape, np.nan)
-        left_out[rows[target.position]] = learned.crossed
+        left_out[rows[target.position]] = learned.out_of_fold
         self.out_of_fold_scores_ = left_out[:, 0] if scores.shape[-1] == 1 else left_out
         won = _winner(scores - self.threshold_)
         self.transduction_ = self.classes_[np.where(labels.is_labeled, labels.codes, won)]
@@ -277,16 +279,16 @@ class AutoSVC(ScoredOnLabels, BaseEstimator):
             blocks.append(classifier_block(name, member, views, target, *prior_weight))
         return blocks
 
-    def _decide(self, crossed: np.ndarray, target: Target, pool: np.ndarray) -> None:
+    def _decide(self, out_of_fold: np.ndarray, target: Target, pool: np.ndarray) -> None:
         """Settle probabilities and thresholds."""
-        both = _both(clipped(crossed))
+        both = _both(clipped(out_of_fold))
         self._slope = most_likely_slope(both, target.codes, target.count, (0.0, None))
-        self.threshold_ = np.zeros(crossed.shape[1])
+        self.threshold_ = np.zeros(out_of_fold.shape[1])
         if self.class_weight is not None:
             return
-        if crossed.shape[1] == 1:
+        if out_of_fold.shape[1] == 1:
             is_positive = target.Y[:, 0] > 0
-            self.threshold_[0] = place_threshold(crossed[:, 0], is_positive, pool[:, 0])
+            self.threshold_[0] = place_threshold(out_of_fold[:, 0], is_positive, pool[:, 0])
         else:
             self.threshold_ = -place_offsets(pool, self._slope)
 
@@ -423,12 +425,12 @@ def _with_priors_of_tables(blocks: list[Block], share: float) -> list[Block]:
     ]
 
 
-def _pull(names: list[str], target: Target) -> float:
+def _strength_of_blocks(names: list[str], target: Target) -> float:
     """How much stronger the prior weights of blocks are than those of members."""
     if "standardized columns" in names:
-        return 1 + _share_of_many(target) * (PULL_OF_TABLES - 1)
+        return 1 + _share_of_many(target) * (STRENGTH_OF_TABLES - 1)
     is_of_texts = any(name.startswith(("words", "meaning")) for name in names)
-    return PULL_OF_TEXTS if is_of_texts else 1.0
+    return STRENGTH_OF_TEXTS if is_of_texts else 1.0
 
 
 def _within(target: Target) -> Any:

@@ -50,7 +50,7 @@ class Plan:
 
     def __init__(self, average: Average, maker: Any, given: str):
         self.maker, self.given = maker, given
-        self.bias = np.zeros(average.crossed.shape[1])
+        self.bias = np.zeros(average.out_of_fold.shape[1])
         self.parts: list[Any] = []
         self.slow: list[tuple[Any, np.ndarray]] = []
         self.outside: list[tuple[Any, np.ndarray]] = []

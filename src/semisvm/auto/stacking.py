@@ -11,7 +11,7 @@
 
 Members come in blocks, such as the kernels of one view. They are weighted within their block, then
 the blocks are weighted: so a block with many members does not outweigh the others, and can't gain
-by having many members to choose from, because blocks are compared by *crossed* scores: averages
+by having many members to choose from, because blocks are compared by out-of-fold scores: averages
 whose weights have not seen the label of the row.
 """
 
@@ -116,26 +116,28 @@ def weigh(
     )
 
 
-def cross(left_out: np.ndarray, prior: np.ndarray, target: Target, strength: float) -> np.ndarray:
+def out_of_fold_average(
+    left_out: np.ndarray, prior: np.ndarray, target: Target, strength: float
+) -> np.ndarray:
     """Averages (l, c) of scores (J, l, c), each row by the weights that the other folds give."""
-    crossed = np.empty_like(target.Y)
+    out_of_fold = np.empty_like(target.Y)
     for fold in range(target.fold.max() + 1):
         is_out = target.fold == fold
-        crossed[is_out] = np.tensordot(
+        out_of_fold[is_out] = np.tensordot(
             weigh(left_out, prior, target, ~is_out, strength), left_out[:, is_out], 1
         )
-    return crossed
+    return out_of_fold
 
 
 @dataclass(frozen=True)
 class Average:
-    """Blocks, the weights of the members of each, which have the sum 1 over all blocks, and crossed
-    scores (l, c) of the labeled rows.
+    """Blocks, the weights of the members of each, which have the sum 1 over all blocks, and
+    out-of-fold scores (l, c) of the labeled rows.
     """
 
     blocks: list[Block]
     weights: list[np.ndarray]
-    crossed: np.ndarray
+    out_of_fold: np.ndarray
 
     def in_use(self) -> list[tuple[Block, np.ndarray]]:
         """The blocks with a weight, and those of their members."""
@@ -169,16 +171,18 @@ def average(
     """
     every = np.ones(len(target.codes), dtype=bool)
     within = [weigh(block.left_out, block.prior, target, every, strength) for block in blocks]
-    crossed = np.stack([cross(block.left_out, block.prior, target, strength) for block in blocks])
+    scores = np.stack(
+        [out_of_fold_average(block.left_out, block.prior, target, strength) for block in blocks]
+    )
     prior = np.array([block.prior_weight for block in blocks])
-    of_blocks = weigh(crossed, prior, target, every, strength_of_blocks)
+    of_blocks = weigh(scores, prior, target, every, strength_of_blocks)
     weights = [
         np.where(weight * own < LEAST_WEIGHT, 0, weight * own)
         for weight, own in zip(of_blocks, within, strict=True)
     ]
     total = sum(own.sum() for own in weights)
-    crossed_twice = cross(crossed, prior, target, strength_of_blocks)
-    return Average(blocks, [own / total for own in weights], crossed_twice)
+    out_of_fold = out_of_fold_average(scores, prior, target, strength_of_blocks)
+    return Average(blocks, [own / total for own in weights], out_of_fold)
 
 
 def make_target(
@@ -194,14 +198,14 @@ def make_target(
     if class_weight is not None:
         sizes = np.bincount(codes, count, n_classes)
         is_balanced = isinstance(class_weight, str)
-        price = (
+        cost = (
             count.sum() / (n_classes * sizes)
             if is_balanced
             else np.array([class_weight.get(name, 1.0) for name in classes.tolist()])
         )
-        if not ((price > 0) & (price < np.inf)).all():
+        if not ((cost > 0) & (cost < np.inf)).all():
             raise ValueError(f"class_weight must be positive and finite, got {class_weight}.")
-        count = count * price[codes] * count.sum() / (count @ price[codes])
+        count = count * cost[codes] * count.sum() / (count @ cost[codes])
     order = np.lexsort((np.random.default_rng(0).random(len(codes)), codes))
     fold = np.empty(len(codes), dtype=int)
     fold[order] = np.arange(len(codes)) % min(N_FOLDS, len(codes))

@@ -75,8 +75,8 @@ def _minimize(loss: Any, start: list[float], bounds: list) -> np.ndarray:
 
 
 def place_threshold(scores: np.ndarray, is_positive: np.ndarray, pool: np.ndarray) -> float:
-    """The threshold of two classes, from crossed scores of the labeled rows and the scores of
-    unlabeled ones; 0 where these are too few.
+    """The threshold of two classes, from out-of-fold scores of the labeled rows and the scores
+    of unlabeled ones; 0 where these are too few.
     """
     a, b = np.count_nonzero(is_positive), np.count_nonzero(~is_positive)
     are_few = len(pool) < FEWEST_UNLABELED or min(a, b) < FEWEST_OF_A_CLASS
