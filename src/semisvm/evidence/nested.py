@@ -2,17 +2,27 @@
 
 The rows of a set by clock are a random order of it, and that of a smaller set is part of it. What
 counts is the beginning, up to the first row without an answer: so it does not matter which rows
-were answered, when and why.
+were answered, when and why. Evidence about the share of positives of a set is a mixture over
+shares, whose weights are here too.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import logsumexp
 
 from semisvm.evidence.answers import OPEN, YES
-from semisvm.evidence.order import Scan
+from semisvm.evidence.order import Floats, Scan
 
 MOST_READ = 20_000  # rows of one set; later ones are not evidence
+PRIOR_STRENGTH = 8.0  # rows that the weights of a mixture are worth
+
+
+def log_weights(rates: Floats, middle: float) -> Floats:
+    """Return logarithms of weights that sum to 1: a beta density with this mean."""
+    a, b = PRIOR_STRENGTH * middle, PRIOR_STRENGTH * (1 - middle)
+    density = (a - 1) * np.log(rates) + (b - 1) * np.log1p(-rates)
+    return density - logsumexp(density)
 
 
 def later_counts(path: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -23,11 +23,10 @@ import numpy as np
 from scipy.special import logsumexp
 
 from semisvm.evidence.answers import OPEN, YES
-from semisvm.evidence.nested import NestedSets, later_counts
+from semisvm.evidence.nested import NestedSets, later_counts, log_weights
 from semisvm.evidence.order import Floats, Rows, Scan, highest_first, uniform
 from semisvm.evidence.procedure import Forecast, Procedure, Proved
 from semisvm.evidence.rates import Predicted
-from semisvm.evidence.returned import log_weights
 
 ASIDE = 0.2
 N_THRESHOLDS = 12

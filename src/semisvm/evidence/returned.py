@@ -36,13 +36,12 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from semisvm.evidence.answers import OPEN, YES
-from semisvm.evidence.nested import NestedSets, later_counts
+from semisvm.evidence.nested import NestedSets, later_counts, log_weights
 from semisvm.evidence.order import Floats, Rows, Scan, highest_first
 from semisvm.evidence.procedure import ROUNDING, Forecast, Procedure, Proved
 from semisvm.evidence.returned_plan import Outlook, ReturnedPlan, planned_shares, planned_sizes
 
 MOST_TOTALS = 48  # totals M of the mixture
-PRIOR_STRENGTH = 8.0  # rows that the weights of the mixture are worth
 
 
 def log_falling(a: Any, j: Any) -> Floats:
@@ -51,13 +50,6 @@ def log_falling(a: Any, j: Any) -> Floats:
     left = a - np.asarray(j, float)
     value = gammaln(a + 1) - gammaln(np.maximum(left, 0) + 1)
     return np.where(left < -ROUNDING, -np.inf, value)
-
-
-def log_weights(rates: Floats, middle: float) -> Floats:
-    """Return logarithms of weights that sum to 1: a beta density with this mean."""
-    a, b = PRIOR_STRENGTH * middle, PRIOR_STRENGTH * (1 - middle)
-    density = (a - 1) * np.log(rates) + (b - 1) * np.log1p(-rates)
-    return density - logsumexp(density)
 
 
 class SetBound:
