@@ -1,7 +1,7 @@
 """What a campaign asks of every procedure, whatever it promises.
 
 A procedure knows rows as places in its own list `rows`, and answers as codes. It says which rows
-its promise covers now (`accepted`), and which rows to label next (`draw`). Its proof is in the
+its promise covers now (`proved`), and which rows to label next (`draw`). Its proof is in the
 file of the promise; what is drawn, and what is expected, is in a file of the plan. A plan that is
 wrong costs labels and never the promise.
 """

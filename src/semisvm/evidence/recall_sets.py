@@ -26,6 +26,9 @@ takes the place of D in every past bet: fair for the null with K - f.
 **Many thresholds** are tested from loose to strict, each with the full risk: the first false one
 has to be passed first. The pass that needs rows found positive is used for the first threshold that
 has not passed without, and hands nothing on.
+
+**"Don't know"** counts as what is worse for the promise: above the threshold as not positive, below
+it as positive.
 """
 
 from __future__ import annotations
