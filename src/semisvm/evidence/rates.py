@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit, logit
 
 from semisvm.evidence.order import Floats
 
 N_STEPS = 25
-
-
-def expit(z: Floats) -> Floats:
-    """Return the logistic function."""
-    return 1 / (1 + np.exp(-np.clip(z, -40, 40)))
-
-
-def logit(p: Floats) -> Floats:
-    """Return the log-odds."""
-    return np.log(p / (1 - p))
 
 
 def normal(z: Floats) -> Floats:

@@ -36,12 +36,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import expit, logit, logsumexp
 
 from semisvm.evidence.answers import OPEN, UNKNOWN, YES
 from semisvm.evidence.order import Floats, Rows, digest, highest_first, uniform
 from semisvm.evidence.procedure import ROUNDING, Forecast, Procedure, Proved
-from semisvm.evidence.rates import expit, logit
 from semisvm.evidence.recall_sets_plan import Phase, band_edges, plan_phase
 
 # Log-odds below the threshold are shifted by these, one expert each.

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import expit, logit
 
 from semisvm.evidence.answers import OPEN, YES
 from semisvm.evidence.order import Floats
 from semisvm.evidence.procedure import Forecast
-from semisvm.evidence.rates import expit, logit
 
 if TYPE_CHECKING:
     from semisvm.evidence.nested import NestedSets

@@ -13,13 +13,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from semisvm.evidence.answers import OPEN, YES
 from semisvm.evidence.cells import Cells
 from semisvm.evidence.count_table import CountTable, best_look, earliest_look
 from semisvm.evidence.order import Floats, Rows, Scan
 from semisvm.evidence.procedure import Forecast
-from semisvm.evidence.rates import band_correction, expit, ridge_logistic
+from semisvm.evidence.rates import band_correction, ridge_logistic
 
 FEWEST_OF_CLASS, MOST_CLASSES = 30, 20  # rows of a class whose errors are learned apart
 FEWEST_PILOT, MOST_PILOT = 20, 100
