@@ -85,7 +85,7 @@ class SetBound:
         pos = low
         mode = np.floor((self.n + 1) * low / np.maximum(low + neg, 1))
         high = np.minimum(np.maximum(low, mode), self.n - neg)
-        needed = self.log_mixture(pos, neg) + np.log(np.maximum(risk, 1e-300)) + ROUNDING
+        needed = self.log_mixture(pos, neg) + np.log(np.maximum(risk, 1e-300)) - ROUNDING
         for _ in range(math.ceil(math.log2(self.n + 1)) + 1):
             middle = np.floor((low + high) / 2)
             log_lik = log_falling(middle, pos) + log_falling(self.n - middle, neg)
