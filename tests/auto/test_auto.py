@@ -297,6 +297,25 @@ def test_parameters_that_mean_nothing_are_refused(options, message):
         AutoSVC(**options).fit(frame, hidden)
 
 
+POINTS, HALF = np.random.default_rng(0).standard_normal((60, 4)), np.resize([0, 1, -1, -1], 60)
+
+
+@pytest.mark.parametrize(
+    ("rows", "weight", "message"),
+    [
+        (np.where(np.arange(240).reshape(60, 4) == 9, 1e300, POINTS), None, "X holds a number of size 1e"),
+        (sparse.csr_matrix(POINTS) * 1e300, None, "X holds a number of size"),
+        (pd.DataFrame(POINTS * 1e300, columns=list("abcd")), None, "column 'a' holds a number of size"),
+        (POINTS, np.full(60, 1e300), "sample_weight must be at most 1e.12, got 1e.300"),
+        (["the same text"] * 60, None, "All 60 texts hold the same words"),
+    ],
+    ids=["number", "sparse", "column", "weight", "texts"],
+)  # fmt: skip
+def test_rows_that_no_arithmetic_can_take_are_refused(rows, weight, message):
+    with pytest.raises(ValueError, match=message):
+        AutoSVC().fit(rows, HALF, sample_weight=weight)
+
+
 def test_new_rows_must_be_as_in_the_fit():
     frame, _, hidden = mixed_table()
     model = AutoSVC().fit(frame, hidden)

@@ -51,6 +51,7 @@ PRIOR_WEIGHTS = {
 }
 LABELS_PER_CLASS, STRENGTH_OF_TABLES, STRENGTH_OF_TEXTS = 50, 4.0, 8.0
 PRIOR_STRENGTH = 0.5  # how many labels the prior weights count as
+LARGEST_WEIGHT = 1e12  # of a row: beyond it, linear systems lose all digits
 MOST_FUNCTIONS, MORE_FUNCTIONS = 200, 48  # of graphs: of points, and beyond 8 C of other views
 LOGISTIC = LogisticRegression(C=10, max_iter=300)  # on vectors of an encoder
 GIVEN = "rows as given"  # what classifiers from outside look at
@@ -204,6 +205,11 @@ class AutoSVC(ScoredOnLabels, BaseEstimator):
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         self.classes_ = labels.classes
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if weight.max() > LARGEST_WEIGHT:
+            raise ValueError(
+                f"sample_weight must be at most {LARGEST_WEIGHT:g}, got {weight.max():.3g}: divide"
+                " all weights by a constant."
+            )
         in_use = weight > 0
         _check_classes(labels.codes[in_use], labels.classes)
         rows = choose_rows(labels.codes, in_use, self.max_rows, self.random_state)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from semisvm.matrices import as_dense, is_sparse_matrix
 from semisvm.tables.cells import as_frame
-from semisvm.tables.views import looks_like_a_table
+from semisvm.tables.views import LARGEST_NUMBER, looks_like_a_table
 
 # A matrix is one of counts, as of words, if it is wide, few of its numbers are not 0, and rows
 # differ in how many; in categories as columns of 0 and 1 all rows have the same number.
@@ -31,6 +31,8 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         was = "texts" if texts is None else "an array or a table"
         raise ValueError(f"X must be as in fit: {type(estimator).__name__} was fitted on {was}.")
     if texts is not None:
+        if reset:
+            _refuse_same_words(texts)
         estimator._kind = "texts"
         return texts
     are_points = estimator.columns == "points" if reset else estimator._kind == "points"
@@ -64,6 +66,27 @@ def _as_texts(X: Any) -> np.ndarray | None:
     return np.array([cell if isinstance(cell, str) else "" for cell in cells], dtype=object)
 
 
+def _refuse_same_words(texts: np.ndarray) -> None:
+    """Texts of the same words can't be told apart."""
+    first = sorted(texts[0].lower().split())
+    if len(texts) > 1 and first and all(sorted(t.lower().split()) == first for t in texts[1:]):
+        raise ValueError(
+            f"All {len(texts)} texts hold the same words ({texts[0][:40]!r}): give texts that"
+            " differ."
+        )
+
+
+def _refuse_too_large(X: Any) -> None:
+    """Squares of the numbers, and their sums, have to be finite."""
+    sizes = np.abs(X.data if is_sparse_matrix(X) else X)
+    largest = np.fmax.reduce(sizes, axis=None, initial=0.0)  # leaves NaN out
+    if largest > LARGEST_NUMBER:
+        raise ValueError(
+            f"X holds a number of size {largest:.3g}, and {LARGEST_NUMBER:g} is the most: divide"
+            " its column by a constant, or correct it."
+        )
+
+
 def _kind_of(X: Any, columns: Any) -> str:
     """Whether an array is one of points, or a table."""
     if columns != "auto":
@@ -85,6 +108,7 @@ def _as_array(estimator: Any, X: Any, *, reset: bool) -> Any:
     how: Any = {"dtype": np.float64, "ensure_all_finite": True if are_finite else "allow-nan"}
     X = validate_data(estimator, X, reset=reset, accept_sparse="csr", **how)
     if reset:
+        _refuse_too_large(X)
         estimator._are_counts = are_counts(X)
     return sparse.csr_matrix(X) if getattr(estimator, "_are_counts", False) else as_dense(X)
 

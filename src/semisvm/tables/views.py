@@ -23,12 +23,14 @@ from scipy.special import ndtri
 from sklearn import config_context
 from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 
+from semisvm.errors import DataError
 from semisvm.tables.cells import cells_by_name, date_parts
 from semisvm.tables.columns import Columns
 
 MOST_CATEGORIES = 100  # values of a category with a column of their own; rarer ones share one
 MOST_TERMS = 50_000  # words, or groups of characters
 MOST_QUANTILES = 1_000
+LARGEST_NUMBER = 1e150  # squares of numbers, and their sums, have to be finite
 MOST_CODES = 4  # where no number of a table has more values, they may be codes without an order
 WEIGHT_OF_DATE_PARTS = 5**-0.5  # about five of seven vary: together they count as one number
 # A character of Chinese or Japanese is a term, and so is a run of punctuation: "!!!" is typical of
@@ -203,6 +205,7 @@ class Table:
         self.texts = {name: Texts(f" of {name}", self.encoder) for name in of_kind.get("text", ())}
         cells = self._cells(values, len(next(iter(values.values()))))
         measures = cells.measures
+        self._refuse_too_large(measures, of_kind.get("number", []))
         is_empty = np.isnan(measures)
         self.medians = np.array([_median(column) for column in measures.T])
         self.marked = np.flatnonzero(is_empty.any(axis=0))
@@ -215,6 +218,15 @@ class Table:
         self.ranks = _fit_ranks(filled[:, : self.n_numbers])
         of_texts = {name: self.texts[name].fit_views(values[name]) for name in self.texts}
         return self._views(cells, of_texts)
+
+    def _refuse_too_large(self, measures: np.ndarray, names: list[str]) -> None:
+        for name, column in zip(names, measures.T, strict=False):
+            largest = np.fmax.reduce(np.abs(column), initial=0.0)  # leaves NaN out
+            if largest > LARGEST_NUMBER:
+                raise DataError(
+                    f"column {name!r} holds a number of size {largest:.3g}, and {LARGEST_NUMBER:g}"
+                    " is the most: divide the column by a constant, or correct it."
+                )
 
     def read(self, rows: Any) -> Cells:
         """The cells of new rows; a warning where a few can't be read."""
