@@ -16,6 +16,7 @@ A file that programs read, change and write again is held by `one_writer` meanwh
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import secrets
 from collections.abc import Iterator
@@ -49,6 +50,11 @@ def check_can_write(path: str | Path, *, force: bool = False) -> Path:
     if not os.access(path.parent, os.W_OK):
         raise fault(path, "its folder is read-only", "Choose another folder")
     return path
+
+
+def digest_of(path: str | Path) -> str:
+    """Return what identifies the content of a file."""
+    return hashlib.blake2b(Path(path).read_bytes(), digest_size=16).hexdigest()
 
 
 @contextlib.contextmanager

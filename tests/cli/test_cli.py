@@ -441,6 +441,16 @@ def test_a_state_goes_on_with_the_scores_that_it_began_with(place, capsys):
     assert "Leave --scores out" in done.err
 
 
+def test_a_state_goes_on_with_the_model_that_it_began_with(place, capsys):
+    begin = (*LABEL, "--budget", "20", "--out")
+    assert run(capsys, *begin, "1.csv").code == 0
+    assert run(capsys, *begin, "2.csv").code == 0
+    assert run(capsys, *FIT, "--seed", "1", "--method", "supervised").code == 0
+    done = run(capsys, "label", "m.skops", *begin[2:], "3.csv")
+    assert "loans.label: was not begun with the model m.skops. Leave it out to go on" in done.err
+    assert run(capsys, "label", "loans.csv", "--out", "3.csv").code == 0
+
+
 def test_a_class_of_three_has_no_promise(place, capsys):
     table = read("loans.csv")
     table.loc[:20, "default"] = "open"

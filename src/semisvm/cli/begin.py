@@ -10,6 +10,7 @@ import numpy as np
 
 from semisvm.cli import options
 from semisvm.errors import DataError
+from semisvm.files import digest_of
 from semisvm.label import Job, LabelSession, Pool
 from semisvm.label.page import BudgetPage
 from semisvm.label.server import LabelServer
@@ -81,6 +82,7 @@ def _for_model(
     from semisvm.tables.model import TableModel
 
     model = TableModel.load(path)
+    digest = digest_of(path)
     about = model.summary
     if len(about.classes) != 2 and asked["promise"] != "none":
         raise DataError(
@@ -104,9 +106,9 @@ def _for_model(
     if job.promise == "none":
         order = rows_to_improve(model, pool.cells, scores)
         best = scores if scores.ndim == 1 else scores.max(axis=1)
-        return pool, job, {"scores": best, "order": order}
+        return pool, job, {"scores": best, "order": order, "model": digest}
     probabilities = model.probabilities(pool.cells, data)
-    return pool, job, {"scores": scores, "probabilities": probabilities}
+    return pool, job, {"scores": scores, "probabilities": probabilities, "model": digest}
 
 
 def _for_given(

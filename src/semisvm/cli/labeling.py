@@ -79,6 +79,7 @@ def label(
             server = stack.enter_context(LabelServer(lambda text: click.echo(text, err=json)))
         if Path(state).exists():
             session = stack.enter_context(LabelSession.open(state, data))
+            _refuse_other_model(session, models)
             _refuse_other_job(session, wanted)
         else:
             session = stack.enter_context(begin(models, data, state, wanted, server))
@@ -141,6 +142,18 @@ def _by_files(
             "Smaller files prove more: which rows are asked depends on earlier answers"
             f" (--rows {small}).",
             err=True,
+        )
+
+
+def _refuse_other_model(session: LabelSession, models: list[str]) -> None:
+    """Refuse another model than the one that a session was begun with."""
+    from semisvm.errors import DataError
+    from semisvm.files import digest_of
+
+    if models and not session.is_of_model(digest_of(models[0])):
+        raise DataError(
+            f"{session.state}: was not begun with the model {models[0]}. Leave it out to go on, or"
+            " begin again with another --state."
         )
 
 

@@ -62,6 +62,7 @@ class LabelSession:
         *,
         probabilities: np.ndarray | None = None,
         order: list[int] | None = None,
+        model: str | None = None,
         random_state: int | None = None,
     ) -> LabelSession:
         """Begin a session: fix the job and the scores, and write the first line of the state.
@@ -80,6 +81,8 @@ class LabelSession:
             How probable each row is positive, to plan with; a wrong one costs labels only.
         order : list of int, optional
             Where nothing is promised: the rows in the order in which they are asked.
+        model : str, optional
+            The digest of the file of the model, if one gave the scores.
         random_state : int, optional
             Determines all draws; by default from the operating system. A promise does not hold if
             several were tried until one passed.
@@ -93,6 +96,7 @@ class LabelSession:
             "scores": pack(scores),
             "probabilities": None if probabilities is None else pack(probabilities),
             "order": order,
+            "model": model,
         }
         return cls._with(pool, StateFile.begin(state, header))
 
@@ -138,6 +142,10 @@ class LabelSession:
     def state(self) -> Path:
         """The file of the session."""
         return self._state.path
+
+    def is_of_model(self, digest: str) -> bool:
+        """Whether the session was begun with this model, or before models were kept."""
+        return self._state.header.get("model", digest) == digest
 
     def has_scores_of(self, column: str) -> bool:
         """Whether the session was begun with the numbers of this column."""
