@@ -362,6 +362,7 @@ REFUSED = [
     ((*FIT, "--costs", "yes"), "'yes': write CLASS=COST."),
     ((*FIT, "--costs", "yes=much"), "--costs: write CLASS=NUMBER"),
     ((*FIT, "--type", "zip=code"), "column 'zip' can't be a 'code': choose one of number"),
+    ((*FIT, "--seed", "-1"), "semisvm: seed must be from 0 to 4294967295; got -1."),
     ((*FIT, "--method", "forest"), "there is no method 'forest': autosvc, "),
     ((*FIT[:-1], "loans.skops"), "loans.skops: exists. Choose another name, or add --force"),
     ((*FIT[:-1], "loans.csv", "--force"), "loans.csv: is read by this command."),

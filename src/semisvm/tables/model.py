@@ -23,6 +23,7 @@ from semisvm.tables.frame import as_written, chunks, has_no_label, require_colum
 from semisvm.tables.output import output_file
 from semisvm.tables.summary import Interval, Summary
 
+LARGEST_SEED = 2**32 - 1  # of NumPy
 ROWS_TO_PREDICT = 5_000  # at once
 MOST_SCORES = 1_000  # of rows without a label, for a picture
 MOST_STRANGE_LABELS = 3  # named in a message
@@ -132,6 +133,8 @@ class TableModel:
             Called with what is being done.
         """
         start = time.perf_counter()
+        if not 0 <= seed <= LARGEST_SEED:
+            raise DataError(f"seed must be from 0 to {LARGEST_SEED}; got {seed}.")
         require_columns(rows, [target, *drop], source)
         labels = fitting.read_labels(rows[target], unlabeled, positive, source)
         if len(labels.classes) > 2 and (min_precision or min_recall or positive):
