@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from semisvm.label import Job, LabelSession, Pool
+from semisvm.label import LabelingJob, LabelSession, Pool
 
 WANTED = {"precision": 0.7, "recall": 0.8, "error": 0.1, "none": 0.0}
 
@@ -31,7 +31,7 @@ def begin(folder, promise="precision", *, n=400, budget=60, name="notes", **how)
     truth = write_notes(path, n)
     pool = Pool(path)
     given = "given" if promise == "error" else None
-    job = Job(
+    job = LabelingJob(
         promise,
         WANTED[promise],
         0.9,

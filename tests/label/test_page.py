@@ -13,7 +13,7 @@ import pytest
 from helpers import browser
 from helpers.sessions import begin, truth_of
 from semisvm.errors import DataError
-from semisvm.label import Job, LabelSession, Pool
+from semisvm.label import LabelingJob, LabelSession, Pool
 from semisvm.label.page import BudgetPage, Page, asset, picture
 from semisvm.label.server import LabelServer
 
@@ -184,7 +184,7 @@ def test_a_picture_in_place_of_cells(tmp_path):
     path = tmp_path / "digits.csv"
     path.write_text("a,b,c,d,name\n" + "".join(f"{k},0,255,9,digit {k}\n" for k in range(30)))
     pool = Pool(path)
-    job = Job("none", 0.0, 0.9, None, ["0", "1"])
+    job = LabelingJob("none", 0.0, 0.9, None, ["0", "1"])
     order = list(range(30))
     with LabelSession.begin(pool, job, np.zeros(30), tmp_path / "d.label", order=order) as session:
         (cell,) = Page(session, list("abcd"), "2x2").state()["row"]["cells"]

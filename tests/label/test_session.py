@@ -11,7 +11,7 @@ import pytest
 
 from helpers.sessions import answer, begin, truth_of, write_notes
 from semisvm.errors import DataError
-from semisvm.label import Job, LabelSession, Pool
+from semisvm.label import LabelingJob, LabelSession, Pool
 from semisvm.label.finish import finish
 from semisvm.tables.frame import read
 
@@ -289,7 +289,7 @@ JOBS = [
 def test_a_job_that_can_t_be(given, words):
     plain = {"promise": "precision", "level": 0.9, "confidence": 0.9, "budget": 10}
     with pytest.raises(DataError) as caught:
-        Job(**{**plain, **given}, classes=["no", "yes"], positive="yes")
+        LabelingJob(**{**plain, **given}, classes=["no", "yes"], positive="yes")
     assert str(caught.value) == words
 
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from semisvm.label import Job, Verdict, words
+from semisvm.label import LabelingJob, LabelingStatus, words
 
-V = Verdict("precision", 0.9, 0.95, 1_000, 0, 0, 1_000, 80, 300, 100, "")
+V = LabelingStatus("precision", 0.9, 0.95, 1_000, 0, 0, 1_000, 80, 300, 100, "")
 USED = "The budget of 100 labels is used."
 CASES = [
     ({}, "0 labels: 0 rows that nobody has to look at; 80 more labels: about 300."),
@@ -26,7 +26,7 @@ def test_where_the_labeling_stands(changes, line):
     assert words.verdict_line(replace(V, **changes)) == line
 
 
-JOB = Job("precision", 0.9, 0.95, 100, ["no", "yes"], "yes")
+JOB = LabelingJob("precision", 0.9, 0.95, 100, ["no", "yes"], "yes")
 PROMISES = [
     ({"n_free": 216}, {}, "With probability 95%, at least 90% of the 216 rows that the machine accepted and nobody looked at are 'yes'."),
     ({"n_free": 216}, {"given": "ai"}, "With probability 95%, at least 90% of the 216 rows that the machine accepted and nobody looked at have the right label."),

@@ -11,7 +11,7 @@ import numpy as np
 from semisvm.cli import options
 from semisvm.errors import DataError
 from semisvm.files import digest_of
-from semisvm.label import Job, LabelSession, Pool
+from semisvm.label import LabelingJob, LabelSession, Pool
 from semisvm.label.page import BudgetPage
 from semisvm.label.server import LabelServer
 
@@ -76,7 +76,7 @@ def _asked(models: list[str], wanted: dict[str, Any]) -> dict[str, Any]:
 
 def _for_model(
     path: str, data: str, positive: str | None, asked: dict[str, Any]
-) -> tuple[Pool, Job, dict[str, Any]]:
+) -> tuple[Pool, LabelingJob, dict[str, Any]]:
     """The rows of a file by the scores of a model."""
     from semisvm.label.improve import rows_to_improve
     from semisvm.tables.model import TableModel
@@ -95,7 +95,7 @@ def _for_model(
             f" {positive}."
         )
     pool = Pool(data, about.target, about.unlabeled)
-    job = Job(
+    job = LabelingJob(
         **asked,
         classes=about.classes,
         positive=about.positive,
@@ -113,7 +113,7 @@ def _for_model(
 
 def _for_given(
     data: str, given: str, confidence_column: str | None, asked: dict[str, Any]
-) -> tuple[Pool, Job, dict[str, Any]]:
+) -> tuple[Pool, LabelingJob, dict[str, Any]]:
     """The rows of a file by the confidences of labels that a machine gave."""
     pool = Pool(data)
     classes = sorted(set(pool.words(given)))
@@ -122,17 +122,17 @@ def _for_given(
             f"{data}: {given!r} holds {len(classes):,} different labels: is it the right column?"
         )
     sure = pool.numbers(confidence_column) if confidence_column else np.zeros(len(pool.ids))
-    return pool, Job(**asked, classes=classes, given=given), {"scores": sure}
+    return pool, LabelingJob(**asked, classes=classes, given=given), {"scores": sure}
 
 
 def _for_scores(
     data: str, column: str, positive: str | None, asked: dict[str, Any]
-) -> tuple[Pool, Job, dict[str, Any]]:
+) -> tuple[Pool, LabelingJob, dict[str, Any]]:
     """The rows of a file by a column of scores."""
     pool = Pool(data)
     classes = [f"not {positive}", positive] if positive else ["no", "yes"]
     return (
         pool,
-        Job(**asked, classes=classes, positive=classes[1]),
+        LabelingJob(**asked, classes=classes, positive=classes[1]),
         {"scores": pool.numbers(column)},
     )

@@ -164,7 +164,7 @@ class Job:
         values = {name: value for name, value in asdict(self).items() if value is not None}
         for name in ("scores", "probabilities"):
             if name in values:
-                values[name] = _pack(values[name])
+                values[name] = pack(values[name])
         return {**values, "random_state": str(self.random_state)}
 
     @classmethod
@@ -175,7 +175,7 @@ class Job:
         given.setdefault("budget", None)
         for name in ("scores", "probabilities"):
             if name in given:
-                given[name] = _unpack(given[name])
+                given[name] = unpack(given[name])
         return cls(**given)
 
 
@@ -285,10 +285,12 @@ def probabilities_of(values: Any, n_rows: int) -> Floats:
     return vector
 
 
-def _pack(values: Floats) -> str:
+def pack(values: Any) -> str:
+    """Return numbers as text, exactly."""
     content = np.ascontiguousarray(values, dtype="<f8").tobytes()
     return base64.b64encode(zlib.compress(content, 1)).decode("ascii")
 
 
-def _unpack(text: str) -> Floats:
+def unpack(text: str) -> Floats:
+    """Return the numbers that `pack` wrote."""
     return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<f8").astype(np.float64)

@@ -1,7 +1,7 @@
 """Labeling: one job, answered on a page, in a notebook or with files, until a promise is proved.
 
 pool         the rows without a label, known by what they hold
-job          what is wanted; Verdict: what is known
+job          what is wanted; LabelingStatus: what is known
 procedures   which row is asked next, and what is proved
 state        the log of answers on disk
 session      LabelSession: asks, keeps answers, says what is proved
@@ -12,8 +12,8 @@ finish       the whole table, labeled
 watch        a promise on new rows
 """
 
-from semisvm.label.job import Job, Verdict
+from semisvm.label.job import LabelingJob, LabelingStatus
 from semisvm.label.pool import Pool
 from semisvm.label.session import LabelSession
 
-__all__ = ["Job", "LabelSession", "Pool", "Verdict"]
+__all__ = ["LabelSession", "LabelingJob", "LabelingStatus", "Pool"]

@@ -13,7 +13,7 @@ Promise = Literal["precision", "recall", "error", "none"]
 
 
 @dataclass(frozen=True)
-class Job:
+class LabelingJob:
     """What a session is for.
 
     Attributes
@@ -67,7 +67,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class LabelingStatus:
     """What is known now: the one record that the line, the page, the report and --json show.
 
     Attributes

@@ -15,7 +15,7 @@ import pandas as pd
 
 from semisvm.errors import DataError
 from semisvm.label import words
-from semisvm.label.job import MOST_LABELS, Job
+from semisvm.label.job import MOST_LABELS, LabelingJob
 from semisvm.label.session import LabelSession
 from semisvm.tables.frame import as_written, require_columns
 
@@ -104,7 +104,7 @@ class Page:
 class BudgetPage:
     """The first question where no budget was named: how many rows can you label?"""
 
-    def __init__(self, job: Job):
+    def __init__(self, job: LabelingJob):
         self.job, self.over, self.budget = job, threading.Event(), 0
 
     def state(self) -> dict[str, Any]:

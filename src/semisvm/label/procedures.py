@@ -12,9 +12,9 @@ import numpy as np
 
 from semisvm.errors import DataError
 from semisvm.evidence import Campaign
-from semisvm.label.job import Job
+from semisvm.evidence.job import unpack
+from semisvm.label.job import LabelingJob
 from semisvm.label.pool import Pool
-from semisvm.label.state import unpack
 
 Label = str | None
 
@@ -118,7 +118,7 @@ class Campaigned:
         )
 
 
-def make_procedure(pool: Pool, job: Job, header: dict[str, Any]) -> Procedure:
+def make_procedure(pool: Pool, job: LabelingJob, header: dict[str, Any]) -> Procedure:
     """The procedure of a session, from what its first line holds."""
     if job.promise == "none":
         return InOrder(header["order"])

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from semisvm.errors import DataError
-from semisvm.label.job import Job, Verdict
+from semisvm.evidence.job import pack, unpack
+from semisvm.label.job import LabelingJob, LabelingStatus
 from semisvm.label.pool import Pool, has_changed
 from semisvm.label.procedures import make_procedure
 from semisvm.label.rows_file import RowsFile
-from semisvm.label.state import StateFile, pack, unpack
+from semisvm.label.state import StateFile
 
 
 class LabelSession:
@@ -29,7 +30,7 @@ class LabelSession:
     ----------
     pool : Pool
         The rows to label.
-    job : Job
+    job : LabelingJob
         What is wanted.
     answers : dict of {str: str or None}
         The label of each row that was asked; None is "don't know".
@@ -45,7 +46,7 @@ class LabelSession:
 
     def __init__(self, pool: Pool, state: StateFile):
         self.pool, self._state = pool, state
-        self.job = Job(**state.header["job"])
+        self.job = LabelingJob(**state.header["job"])
         self.answers: dict[str, str | None] = {}
         self._postponed: list[str] = []
         self.procedure = make_procedure(pool, self.job, state.header)
@@ -56,7 +57,7 @@ class LabelSession:
     def begin(
         cls,
         pool: Pool,
-        job: Job,
+        job: LabelingJob,
         scores: np.ndarray,
         state: str | Path,
         *,
@@ -71,7 +72,7 @@ class LabelSession:
         ----------
         pool : Pool
             The rows to label.
-        job : Job
+        job : LabelingJob
             What is wanted.
         scores : array-like of shape (n_rows,)
             How likely each row of the pool is positive, or how sure its given label is.
@@ -255,12 +256,12 @@ class LabelSession:
 
     # ---- what is known ----
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> LabelingStatus:
         """What is proved now, and what more labels are expected to bring."""
         job, n_rows = self.job, len(self.pool.ids)
         standing = self.procedure.standing()
         n_known = sum(label is not None for label in self.answers.values())
-        return Verdict(
+        return LabelingStatus(
             promise=job.promise,
             level=job.level,
             confidence=job.confidence,

@@ -8,15 +8,12 @@ A line that a crash has cut is dropped at the next start. One program at a time 
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import time
-import zlib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from filelock import FileLock, Timeout
 
 from semisvm.errors import DataError
@@ -117,14 +114,3 @@ def _hold(path: Path) -> FileLock:
             f"{path}: another program is labeling with it. Stop that one first."
         ) from None
     return lock
-
-
-def pack(values: Any) -> str:
-    """Numbers as text, exactly."""
-    content = np.asarray(values, dtype="<f8").tobytes()
-    return base64.b64encode(zlib.compress(content)).decode()
-
-
-def unpack(text: str) -> np.ndarray:
-    """The numbers that `pack` wrote."""
-    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<f8")

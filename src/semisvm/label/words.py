@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from semisvm.errors import counted
-from semisvm.label.job import Job, Verdict
+from semisvm.label.job import LabelingJob, LabelingStatus
 
 
 def percent(share: float) -> str:
@@ -11,7 +11,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.6g}%"
 
 
-def verdict_line(v: Verdict) -> str:
+def verdict_line(v: LabelingStatus) -> str:
     """Where the labeling stands, and what more labels would bring."""
     labels = counted(v.n_labels, "label")
     if v.promise == "none":
@@ -26,14 +26,14 @@ def verdict_line(v: Verdict) -> str:
     return f"{line}."
 
 
-def useless(v: Verdict) -> str:
+def useless(v: LabelingStatus) -> str:
     """Why labels were not worth it."""
     if v.promise == "error":
         return f"A person would have to label {1 - v.n_free / v.n_pool:.0%} of the rows."
     return f"{counted(v.n_labels, 'label')} for {counted(v.n_free, 'row')}."
 
 
-def promise_line(v: Verdict, job: Job) -> str:
+def promise_line(v: LabelingStatus, job: LabelingJob) -> str:
     """What is promised, in one sentence; before that, what is wanted."""
     if v.promise == "none":
         return "Nothing is promised: the rows were chosen to improve the model."
@@ -59,7 +59,7 @@ def promise_line(v: Verdict, job: Job) -> str:
     )
 
 
-def wanted(job: Job) -> str:
+def wanted(job: LabelingJob) -> str:
     """What a job wants, in a few words."""
     if job.promise == "none":
         return "rows to improve the model"
@@ -70,7 +70,7 @@ def wanted(job: Job) -> str:
     return f"{what}, with probability {percent(job.confidence)}{budget}"
 
 
-def finished(counts: dict[str, int], v: Verdict, job: Job, out: str) -> str:
+def finished(counts: dict[str, int], v: LabelingStatus, job: LabelingJob, out: str) -> str:
     """What `finish` wrote, and what is promised."""
     by = {"file": "before", "person": "by people", "machine": "by the machine"}
     parts = [f"{n:,} {by.get(who, 'by nobody')}" for who, n in counts.items() if n]
