@@ -63,7 +63,9 @@ def test_intervals_hold_over_many_streams(prevalence):
 
 def test_an_interval_for_one_look_is_caught(monkeypatch):
     """The interval that fits the likelihood at one look misses far too often over all looks."""
-    monkeypatch.setattr(Audit, "_is_kept", lambda self, evidence: evidence < evidence.min() + 0.1)
+    monkeypatch.setattr(
+        Audit, "_is_kept", lambda self, evidence, risk: evidence < evidence.min() + 0.1
+    )
     n = 25
     missed = [misses(seed, 6)[0] for seed in range(n)]
     assert sum("error" in one for one in missed) > 0.2 * n + 3 * (0.16 * n) ** 0.5

@@ -12,7 +12,8 @@ has the evidence and why it is valid.
     error, prevalence   rows of the whole pool, by clock
     precision           rows predicted positive, by clock
     recall              M_A / (M_A + M_R): totals of the rows predicted positive and of the others,
-                        all pairs whose evidence together is below 1 / risk
+                        each with half the risk, so that it does not matter in which order, or with
+                        what knowledge of the others, the rows of the two are answered
 """
 
 from __future__ import annotations
@@ -258,28 +259,34 @@ class Audit:
     def _share(self, outcome: np.ndarray, rows: Rows, predicted: Floats | None) -> Interval:
         """Return the interval of the share of an outcome among rows."""
         ends, evidence, seen = self._evidence(outcome, rows, predicted)
-        kept = np.flatnonzero(self._is_kept(evidence))
+        low, high = self._kept(ends, evidence, 1 - self.confidence)
         estimate = float(seen.mean()) if len(seen) else np.nan
-        low, high = ends[kept[0]], ends[kept[-1] + 1]
         return Interval(estimate, float(low / len(rows)), float(high / len(rows)), len(seen))
 
-    def _is_kept(self, evidence: Floats) -> np.ndarray:
+    def _is_kept(self, evidence: Floats, risk: float) -> np.ndarray:
         """Whether totals are not contradicted; the best one stays where all are."""
-        return (evidence < -np.log(1 - self.confidence)) | (evidence == evidence.min())
+        return (evidence < -np.log(risk)) | (evidence == evidence.min())
+
+    def _kept(self, ends: Floats, evidence: Floats, risk: float) -> tuple[float, float]:
+        """Return the least and the largest total that is not contradicted."""
+        kept = np.flatnonzero(self._is_kept(evidence, risk))
+        return float(ends[kept[0]]), float(ends[kept[-1] + 1])
 
     def _recall(self, accepted: Rows, rejected: Rows) -> Interval:
-        """Return the interval of the recall: all pairs of totals that are not contradicted."""
+        """Return the interval of the recall, from the totals of both sides at half the risk."""
         q = self._probabilities
         if not len(rejected):
             return Interval(1.0, 1.0, 1.0, 0)
-        A, against_A, seen_A = self._evidence(self._is_positive, accepted, q)
-        R, against_R, seen_R = self._evidence(self._is_positive, rejected, q)
-        i, j = np.nonzero(self._is_kept(against_A[:, None] + against_R[None, :]))
-        low = A[i] / np.maximum(A[i] + R[j + 1], 1e-300)
-        high = A[i + 1] / np.maximum(A[i + 1] + R[j], 1e-300)
+        half = (1 - self.confidence) / 2
+        ends_A, against_A, seen_A = self._evidence(self._is_positive, accepted, q)
+        ends_R, against_R, seen_R = self._evidence(self._is_positive, rejected, q)
+        A_low, A_high = self._kept(ends_A, against_A, half)
+        R_low, R_high = self._kept(ends_R, against_R, half)
+        low = A_low / max(A_low + R_high, 1e-300)
+        high = A_high / max(A_high + R_low, 1e-300)
         estimate = np.nan
         if len(seen_A) and len(seen_R):
             found, missed = seen_A.mean() * len(accepted), seen_R.mean() * len(rejected)
             estimate = float(found / (found + missed)) if found + missed else np.nan
         n_labels = len(seen_A) + len(seen_R)
-        return Interval(estimate, float(low.min()), float(min(high.max(), 1.0)), n_labels)
+        return Interval(estimate, low, high, n_labels)
