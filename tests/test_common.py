@@ -6,11 +6,13 @@ import pickle
 
 import numpy as np
 import pytest
+import sklearn
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.fixes import parse_version
 
 from estimator_properties import PROPERTIES, holds
 from semisvm import (
@@ -25,6 +27,8 @@ from semisvm import (
 
 MINUS_ONE = "trains on {-1, +1}, where -1 marks unlabeled rows: refused, never guessed"
 BY_ROWS = "neighbors and trees are of rows, whatever their weight"
+FOLDS = "folds are of rows, and the check of scikit-learn 1.6 does not fix them"
+HAVE_FOLDS = ("PreferenceSVC", "PreferenceClassifier", "PositiveUnlabeledSVC")
 ESTIMATORS = [
     AutoSVC(random_state=0),
     PreferenceSVC(random_state=0),
@@ -63,6 +67,11 @@ def expected_failures(estimator):
     if name_of(estimator) == "AutoSVC":
         for kind in ("dense", "sparse"):
             failures[f"check_sample_weight_equivalence_on_{kind}_data"] = BY_ROWS
+    if name_of(estimator) in HAVE_FOLDS and parse_version(sklearn.__version__) < parse_version(
+        "1.7"
+    ):
+        for kind in ("dense", "sparse"):
+            failures[f"check_sample_weight_equivalence_on_{kind}_data"] = FOLDS
     return failures
 
 
