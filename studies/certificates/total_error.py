@@ -63,7 +63,8 @@ def means_of(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
                     key: float(np.mean([o[key] for o in own]))
                     for key in ("kept", "labels", "missed")
                 }
-                lines.append({"pool": name, "budget": budget or 0, "n": len(own), **means})
+                key = {"pool": name, "budget": budget or 0, "n": len(own)}
+                lines.append({**key, **means, "oracle": oracle(name)})
     return lines
 
 
@@ -90,5 +91,6 @@ def table_of(lines: list[dict[str, Any]]) -> str:
             f"{one['kept']:.3f} ({one['labels']:.0f}; {one['missed']:.1%})" if one else ""
             for one in (by_budget.get(budget or 0) for budget in BUDGETS)
         ]
-        rows.append([name, *cells, f"{pac:.3f}", f"{oracle(name):.3f}"])
+        best = next(iter(by_budget.values()))["oracle"]
+        rows.append([name, *cells, f"{pac:.3f}", f"{best:.3f}"])
     return markdown_table(head, rows)
