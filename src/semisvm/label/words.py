@@ -22,7 +22,7 @@ def verdict_line(v: LabelingStatus) -> str:
     if v.stop:
         return f"{line}. {v.stop}"
     if v.next_labels and v.next_free is not None and v.next_free > v.n_free:
-        return f"{line}; {v.next_labels:,} more labels: about {v.next_free:,}."
+        return f"{line}; {counted(v.next_labels, 'more label')}: about {v.next_free:,}."
     return f"{line}."
 
 
